@@ -1,0 +1,50 @@
+"""`ropeval`: collects the verbs, and turns the errors that a user can mend into one line and exit code 2."""
+
+import sys
+
+import typer
+
+from ropeval.errors import UserError
+from ropeval.version import __version__
+
+app = typer.Typer(
+    name="ropeval",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="What would this policy earn, judged only from logged data?",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ropeval {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
+    ),
+) -> None:
+    """Off-policy evaluation: estimates, their spread and their warnings, from a log and policy files."""
+
+
+def _register_verbs() -> None:
+    from ropeval.cli import tabular  # noqa: PLC0415
+
+    app.add_typer(tabular.app, name="tabular")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    _register_verbs()
+    try:
+        app(args=arguments)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
