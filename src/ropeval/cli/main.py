@@ -4,7 +4,9 @@ import sys
 
 import typer
 
+from ropeval.cli import evaluate, methods, tabular
 from ropeval.errors import UserError
+from ropeval.runtime import prepare
 from ropeval.version import __version__
 
 app = typer.Typer(
@@ -32,14 +34,13 @@ def _root(
     """Off-policy evaluation: estimates, their spread and their warnings, from a log and policy files."""
 
 
-def _register_verbs() -> None:
-    from ropeval.cli import tabular  # noqa: PLC0415
-
-    app.add_typer(tabular.app, name="tabular")
+app.command(epilog=evaluate.EPILOG)(evaluate.evaluate)
+app.command()(methods.methods)
+app.add_typer(tabular.app, name="tabular")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    _register_verbs()
+    prepare()
     try:
         app(args=arguments)
     except UserError as error:
@@ -48,3 +49,6 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
+    except BrokenPipeError:  # the reader went away, as in `ropeval … | head`
+        sys.stderr.close()
+        sys.exit(1)

@@ -1,0 +1,128 @@
+"""`ropeval evaluate`: what would these policies earn?"""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ropeval.cli.progress import session_progress, stderr
+from ropeval.errors import UserError
+
+EPILOG = """
+Examples:
+
+  ropeval evaluate log.npz policy.npz
+
+  ropeval evaluate log.npz a.npz b.npz uniform --gamma 0.95 --members 8 --out result
+
+  ropeval evaluate log.npz policy.npz@mean --method fqe --set fqe.layer_norm=true --json
+"""
+
+LogArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="LOG",
+        help="The log: an .npz with observations, actions, rewards, terminations, truncations and, if known, "
+        "next_observations, episode_ids, log_probs (Minari's names); or a folder of such files.",
+    ),
+]
+PoliciesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="POLICY...",
+        help="FILE.npz[@stochastic|@mean|@offset], uniform[:LOW,HIGH], or package.module:name of a function "
+        "f(observations) or f(observations, rng).",
+    ),
+]
+
+
+def evaluate(
+    log: LogArgument,
+    policies: PoliciesArgument,
+    gamma: Annotated[float | None, typer.Option(help="Discount factor, in [0, 1).  [default: 0.99]")] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="Method; give it again for more.  [default: mean-reward, mean-return, fqe, rope+fqe]"),
+    ] = None,
+    members: Annotated[
+        int | None, typer.Option(help="Independent repetitions from different seeds.  [default: 4]")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps of everything that learns.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Same seed, data and device: same result.  [default: 0]")] = None,
+    draws: Annotated[
+        int | None, typer.Option(help="Actions drawn per state from a stochastic policy.  [default: 8]")
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="default: minutes on a laptop. paper: the paper's settings, for a GPU.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PART.FIELD=VALUE", help="Any field of any part, e.g. rope.beta=10."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="A TOML file with any of these options and a table per part, e.g. [fqe].")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results.  [default: ropeval-results/LOG-xxxxxxxx]")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON and nothing else.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where the same command was interrupted.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")] = False,
+) -> None:
+    """Estimate what each POLICY would earn, judged only from LOG. No simulator is needed.
+
+    Prints a table and writes result.json (every member's estimate, warnings, configuration), curves.parquet
+    (how training went) and curves.png. `members` shows the spread over random seeds: the range within which the
+    method agrees with itself, not a confidence interval. Trust no method that the trivial baselines contradict
+    without knowing why.
+    """
+    given = {
+        "gamma": gamma, "method": method, "members": members, "steps": steps, "seed": seed, "draws": draws,
+        "preset": preset,
+    }  # fmt: skip
+    run(log, policies, given, set_ or [], config, out, json, resume, overwrite)
+
+
+def run(
+    log: str,
+    policies: list[str],
+    given: dict[str, Any],
+    assignments: list[str],
+    config: Path | None,
+    out: Path | None,
+    as_json: bool,
+    resume: bool,
+    overwrite: bool,
+) -> None:
+    from ropeval.cli.options import build_session
+    from ropeval.evaluation.session import check_folder, results_json, run_session, write_results
+    from ropeval.report.figures import draw_curves
+    from ropeval.report.table import print_results
+
+    if resume and overwrite:
+        raise UserError("--resume goes on with a run and --overwrite discards it; choose one")
+    console = stderr()
+    with console.status("reading the log and asking the policies"):
+        session = build_session(log, policies, given, assignments, config)
+    for notice in session.dataset.notices:
+        console.print(f"note: {notice}", highlight=False, markup=False)
+    folder = out or Path("ropeval-results") / f"{Path(log).stem}-{session.fingerprint[:8]}"
+    check_folder(session, folder, resume, overwrite)
+    try:
+        with session_progress(session, console) as report:
+            results = run_session(session, folder, report, resume, overwrite)
+    except KeyboardInterrupt:
+        print(f"interrupted; the same command with --out {folder} --resume goes on from here", file=sys.stderr)
+        sys.exit(130)
+    if as_json:
+        print(results_json(results))
+    else:
+        print_results(results, Console())
+    if any(r.curves for r in results) or not (folder / "result.json").exists():
+        write_results(results, folder)  # after printing: a full disk does not take the answer away
+        if any(r.curves for r in results):
+            draw_curves(results, folder / "curves.png")
+    if not as_json:
+        print(f"written to {folder}: result.json, curves.parquet, curves.png")

@@ -1,0 +1,27 @@
+"""What an encoder is: a problem in, the same problem in new features out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ropeval.data import Transitions
+from ropeval.data.transitions import Problem
+from ropeval.learning.engine import Run, Trained
+from ropeval.settings import PartConfig
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    transitions: Transitions
+    trained: dict[str, Trained] = field(default_factory=dict)  # by stage
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """An entry of the registry."""
+
+    config: type[PartConfig]
+    fit: Callable[[Problem, Any, Run], Encoded]
+    summary: str
+    presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # preset name -> overrides

@@ -1,0 +1,123 @@
+"""Fitted Q-evaluation: temporal differences towards the evaluation policy's own action values.
+
+    minimise  E_D[ huber( r + γ·E_{a'~π_e}[ q̄(s', a') ] − q(s, a) ) ],      ρ̂(π_e) = E_{s₀, a₀~π_e}[ q̄(s₀, a₀) ]
+
+q̄ is the exponentially moving average of q. The network's output is divided by 1−γ, so that a network of ordinary
+size of output can express values of ordinary size of reward.
+"""
+
+from functools import lru_cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+
+from ropeval.data import Problem, Rows, Transitions
+from ropeval.estimators.estimator import Estimated, Estimator
+from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
+from ropeval.learning.networks import MLP
+from ropeval.learning.optimise import Learned, adamw, descend, huber, start
+from ropeval.settings import PartConfig
+
+CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
+
+
+class FQEConfig(PartConfig):
+    steps: PositiveInt = 15_000
+    learning_rate: PositiveFloat = 3e-4
+    batch: PositiveInt = 256
+    width: PositiveInt = 256
+    depth: PositiveInt = 2
+    layer_norm: bool = False  # after each hidden layer of q
+    clip_targets: bool = False  # to [r_min, r_max]/(1−γ): the paper's FQE-CLIP
+    scale_rewards: bool = True  # train on r/rms(r); makes the answer follow the unit of the rewards
+    huber_delta: PositiveFloat = 100.0  # in units of the (scaled) rewards; small values bias noisy problems to medians
+    tau: PositiveFloat = 0.02  # step of the target towards the parameters
+    weight_decay: NonNegativeFloat = 1e-2
+    gradient_clip: PositiveFloat = 1.0  # of every entry
+
+
+PAPER = {
+    "steps": 300_000,
+    "learning_rate": 1e-5,
+    "batch": 512,
+    "tau": 0.005,
+    "scale_rewards": False,
+    "huber_delta": 1.0,
+}
+
+
+def action_value(q: MLP, x: Array, gamma: float) -> Array:
+    """q(s, a) for features [..., X]."""
+    return q(x)[..., 0] / (1.0 - gamma)
+
+
+@lru_cache(maxsize=64)
+def make_learner(config: FQEConfig, dim: int, gamma: float, scale: float, low: float, high: float) -> Learner:
+    """`scale`: the unit that rewards are trained in; `low`, `high`: the smallest and largest of them."""
+    value = partial(action_value, gamma=gamma)
+    transform = adamw(config.gradient_clip, config.weight_decay)
+
+    def init(key: Array, hyper: Hyper) -> Learned:
+        return start(MLP(key, dim, 1, config.width, config.depth, config.layer_norm), transform)
+
+    def loss(q: MLP, target: Array, x: Array) -> Array:
+        return huber(target - value(q, x), config.huber_delta).mean()
+
+    def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
+        next_values = value(state.target, batch.next_x)  # [batch, K]
+        bootstrap = batch.discount * next_values.mean(axis=-1)  # E over a' ~ π_e; [batch]
+        target = batch.reward / scale + bootstrap
+        if config.clip_targets:
+            target = jnp.clip(target, low / scale / (1.0 - gamma), high / scale / (1.0 - gamma))
+        error, gradient = jax.value_and_grad(loss)(state.params, target, batch.x)
+        return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
+
+    def probe(state: Learned, transitions: Transitions) -> Metrics:
+        pairs = transitions.initial_x.reshape(-1, dim)
+        return {"estimate": scale * value(state.target, pairs[:: max(1, len(pairs) // CURVE_PAIRS)]).mean()}
+
+    return Learner(init, update, probe, config.batch)
+
+
+def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
+    """Train q for every member and average it over the initial states."""
+    rewards = problem.dataset.rewards
+    scale = float(np.sqrt(np.mean(rewards.astype(np.float64) ** 2))) if config.scale_rewards else 1.0
+    learner = make_learner(
+        config,
+        problem.transitions.dim,
+        problem.gamma,
+        scale or 1.0,  # all rewards zero: any unit will do
+        float(rewards.min()),
+        float(rewards.max()),
+    )
+    hyper = {"learning_rate": jnp.full(run.members, config.learning_rate)}
+    trained = train(learner, problem.transitions, hyper, config.steps, run, "fqe", bound=problem.reward_bound)
+    values = _final_values(problem.gamma, problem.transitions, trained.state.target)
+    return Estimated(np.asarray(values, np.float64) * (scale or 1.0), {"fqe": trained})
+
+
+@partial(jax.jit, static_argnums=0)
+def _final_values(gamma: float, transitions: Transitions, targets: Any) -> Array:
+    """[M] mean value of all initial pairs, in blocks that bound the memory."""
+    initial = transitions.initial_x
+
+    def one(q: MLP, pairs: Array) -> Array:
+        return jax.lax.map(partial(action_value, q, gamma=gamma), pairs, batch_size=4096).mean()
+
+    if transitions.per_member:
+        return jax.lax.map(lambda a: one(*a), (targets, initial))
+    return jax.lax.map(lambda q: one(q, initial), targets)
+
+
+FQE = Estimator(
+    config=FQEConfig,
+    estimate=estimate,
+    summary="fitted Q-evaluation",
+    takes_features=True,
+    presets={"paper": PAPER},
+)

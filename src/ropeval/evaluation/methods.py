@@ -1,0 +1,66 @@
+"""Methods by name: an estimator, or `encoder+estimator`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ropeval.encoders import ENCODERS, Encoder
+from ropeval.errors import UserError, unknown_name
+from ropeval.estimators import ESTIMATORS, Estimator
+from ropeval.settings import Overrides, PartConfig, make_config
+
+DEFAULT_METHODS = ("mean-reward", "mean-return", "fqe", "rope+fqe")
+PRESETS = ("default", "paper")
+PARTS: dict[str, Encoder | Estimator] = {**ENCODERS, **ESTIMATORS}
+
+
+@dataclass(frozen=True)
+class Method:
+    """A named pair of encoder and estimator, each with its configuration."""
+
+    name: str
+    encoder: str | None
+    estimator: str
+    configs: dict[str, PartConfig]  # by part name
+
+    def describe(self) -> dict[str, Any]:
+        return {part: config.model_dump() for part, config in self.configs.items()}
+
+
+def available_methods() -> list[str]:
+    """Every name that `make_method` takes."""
+    composed = [
+        f"{encoder}+{name}"
+        for name, estimator in ESTIMATORS.items()
+        if estimator.takes_features
+        for encoder in ENCODERS
+        if encoder != "identity"
+    ]
+    return [*ESTIMATORS, *composed]
+
+
+def make_method(name: str, overrides: Overrides | None = None, preset: str = "default") -> Method:
+    """`fqe`, `rope+fqe`, … with the settings of a preset and overrides `{"fqe": {"steps": 1000}}` on top."""
+    if preset not in PRESETS:
+        raise unknown_name("preset", preset, list(PRESETS))
+    encoder, plus, estimator = name.rpartition("+")
+    if estimator not in ESTIMATORS or (plus and encoder not in ENCODERS):
+        raise unknown_name("method", name, available_methods())
+    if plus and not ESTIMATORS[estimator].takes_features:
+        raise UserError(f"method {name!r}: {estimator} takes no features, so no encoder can stand before it")
+    parts: dict[str, Any] = {estimator: ESTIMATORS[estimator]}
+    if encoder and encoder != "identity":
+        parts = {encoder: ENCODERS[encoder]} | parts
+    chosen = overrides or {}
+    configs = {
+        part: make_config(entry.config, part, entry.presets.get(preset, {}), chosen.get(part, {}))
+        for part, entry in parts.items()
+    }
+    return Method(name, encoder if encoder and encoder != "identity" else None, estimator, configs)
+
+
+def check_overrides(overrides: Overrides) -> None:
+    """Refuse settings of parts that do not exist, or that have no such field."""
+    for part, fields in overrides.items():
+        if part not in PARTS:
+            raise unknown_name("part", part, [name for name, entry in PARTS.items() if entry.config.model_fields])
+        make_config(PARTS[part].config, part, fields)

@@ -1,0 +1,190 @@
+"""Many policies, many methods, one folder of results: nothing is lost when the work is interrupted.
+
+DIR/run.json         what was asked; written first, so that another question cannot mix in
+DIR/.work/           finished estimates and checkpoints of the one in progress; removed at the end
+DIR/result.json      the estimates
+DIR/curves.parquet   the training curves
+"""
+
+import contextlib
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ropeval.data import Dataset, Problem, make_problem
+from ropeval.errors import UserError
+from ropeval.evaluation.evaluate import answer
+from ropeval.evaluation.methods import Method
+from ropeval.evaluation.result import Estimate
+from ropeval.files import write_atomically, write_text
+from ropeval.policies import Policy
+from ropeval.version import __version__
+
+Report = Callable[[int, str, float], None]  # (which estimate, stage, fraction done)
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """Everything that one call of `ropeval evaluate` asks for."""
+
+    dataset: Dataset
+    policies: Sequence[Policy]
+    methods: Sequence[Method]
+    gamma: float
+    members: int
+    seed: int
+    draws: int | None = None
+
+    def __post_init__(self) -> None:
+        names = [p.name for p in self.policies]
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise UserError(f"two policies are named {twice[0]!r}; rename one file so that the rows can be told apart")
+
+    @property
+    def questions(self) -> list[tuple[Policy, Method]]:
+        return [(policy, method) for policy in self.policies for method in self.methods]
+
+    def about(self) -> dict[str, Any]:
+        """What is asked, without the answer."""
+        return {
+            "version": __version__,
+            "log": self.dataset.name,
+            "data_sha256": self.dataset.sha256,
+            "policies": [{"name": p.name, "kind": p.kind, "sha256": p.sha256} for p in self.policies],
+            "methods": {m.name: m.describe() for m in self.methods},
+            "gamma": self.gamma,
+            "members": self.members,
+            "seed": self.seed,
+            "draws": self.draws,
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        about = {k: v for k, v in self.about().items() if k != "log"}
+        return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+    def problems(self) -> Iterator[tuple[int, Problem]]:
+        """One problem at a time: the arrays of all policies together need not fit into memory."""
+        for place, policy in enumerate(self.policies):
+            yield place, make_problem(self.dataset, policy, self.gamma, self.seed, self.draws)
+
+
+def check_folder(session: Session, folder: Path, resume: bool, overwrite: bool) -> None:
+    """Refuse to mix two runs in one folder. Changes nothing."""
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder}: this is a file; --out needs a folder")
+    occupied = (folder / "run.json").exists() or (folder / "result.json").exists()
+    if not occupied or overwrite:
+        return
+    same = _recorded_fingerprint(folder) == session.fingerprint
+    if not same:
+        raise UserError(
+            f"{folder}: it holds another run's results; choose another --out, or replace them with --overwrite"
+        )
+    if not resume:
+        raise UserError(
+            f"{folder}: it holds this very run already; add --resume to go on with it (or to see it again), "
+            "or --overwrite to start anew"
+        )
+
+
+def run_session(
+    session: Session, folder: Path, report: Report | None = None, resume: bool = False, overwrite: bool = False
+) -> list[Estimate]:
+    """Answer every question, keeping each answer as it comes. `write_results` then puts them in their place."""
+    check_folder(session, folder, resume, overwrite)
+    work = folder / ".work"
+    if overwrite:
+        clear(folder)
+    if (folder / "result.json").exists():
+        return load_results(folder)
+    write_text(folder / "run.json", json.dumps({"fingerprint": session.fingerprint, **session.about()}, indent=1))
+    results: list[Estimate] = []
+    for place, problem in session.problems():
+        for which, method in enumerate(session.methods):
+            number = place * len(session.methods) + which
+            kept = work / f"{number}.json"
+            estimate = _load_estimate(kept)
+            if estimate is None:
+                estimate = answer(
+                    problem,
+                    method,
+                    session.members,
+                    session.seed,
+                    report=_numbered(report, number),
+                    checkpoints=work / str(number),
+                )
+                write_text(kept, json.dumps(estimate.__dict__))
+                shutil.rmtree(work / str(number), ignore_errors=True)
+            if report:
+                report(number, "done", 1.0)
+            results.append(estimate)
+    return results
+
+
+def write_results(results: Sequence[Estimate], folder: Path) -> None:
+    """`result.json` and `curves.parquet`, each whole or not at all; working files stay until both are there."""
+    import polars
+
+    rows = [{"policy": r.policy, "method": r.method, **row} for r in results for row in r.curves]
+    schema = {
+        "policy": polars.String,
+        "method": polars.String,
+        "stage": polars.String,
+        "member": polars.Int32,
+        "step": polars.Int64,
+        "metric": polars.String,
+        "value": polars.Float32,
+    }
+    frame = polars.DataFrame(rows, schema=schema)
+    write_atomically(folder / "curves.parquet", lambda path: frame.write_parquet(path))
+    write_text(folder / "result.json", results_json(results))
+    shutil.rmtree(folder / ".work", ignore_errors=True)
+
+
+def results_json(results: Sequence[Estimate]) -> str:
+    return json.dumps([r.to_json() for r in results], indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def load_results(folder: Path) -> list[Estimate]:
+    """The estimates of a finished run, without their curves."""
+    path = folder / "result.json"
+    try:
+        return [Estimate(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{path}: cannot be read as results ({error})") from error
+
+
+def clear(folder: Path) -> None:
+    """Remove what a run writes, and nothing else."""
+    for name in ("run.json", "result.json", "curves.parquet", "curves.png"):
+        with contextlib.suppress(OSError):
+            (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / ".work", ignore_errors=True)
+
+
+def _numbered(report: Report | None, number: int) -> Callable[[str, float], None] | None:
+    if report is None:
+        return None
+    return lambda stage, fraction: report(number, stage, fraction)
+
+
+def _load_estimate(path: Path) -> Estimate | None:
+    try:
+        return Estimate(**json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); start anew with --overwrite") from error
+
+
+def _recorded_fingerprint(folder: Path) -> str | None:
+    try:
+        return str(json.loads((folder / "run.json").read_text(encoding="utf-8"))["fingerprint"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,250 @@
+"""The training loop: `scan` over steps, all members at once, in chunks.
+
+After each chunk the engine records what the learner shows of itself, marks members that diverged, writes a
+checkpoint and reports progress. Step t of a member depends only on that member's key, t and the data: not on the
+chunk length, on the other members, or on how the members are arranged over cores and devices.
+"""
+
+import os
+import time
+import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from numpy.typing import NDArray
+
+from ropeval.data.transitions import Rows, Transitions
+from ropeval.learning.checkpoint import Checkpoint, Snapshot
+
+Hyper = dict[str, Array]  # per-member scalars, [M] each outside and [] inside a learner
+Metrics = dict[str, Array]
+MAX_CHUNK = 1_000
+CURVE_POINTS = 50
+DIVERGED_AT_BOUNDS = 10.0  # an estimate beyond so many times the reward bound is nonsense, not optimism
+CHECKPOINT_SHARE = 0.1  # of the time, at most, goes into writing checkpoints
+
+
+class Learner(NamedTuple):
+    """What the engine trains. All functions see one member; they are pure, so they can be compiled and vmapped."""
+
+    init: Callable[[Array, Hyper], Any]  # key, hyper -> state
+    update: Callable[[Any, Rows, Array, Hyper], tuple[Any, Metrics]]  # state, batch, key, hyper -> state, metrics
+    probe: Callable[[Any, Transitions], Metrics]  # what the curves show after each chunk
+    rows: int  # drawn per update, independently and uniformly, with replacement
+
+
+@dataclass(frozen=True)
+class Run:
+    """How to train, as opposed to what: the members' keys, where to report and where to save."""
+
+    keys: Array  # [M] one PRNG key per member
+    report: Callable[[str, float], None] | None = None  # (stage, fraction done)
+    checkpoint: Checkpoint | None = None
+    arrangement: Literal["auto", "threads", "vectorised"] = "auto"
+
+    @property
+    def members(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """Final states (leading member axis), and what was seen on the way."""
+
+    state: Any
+    steps: NDArray[np.int64]  # [C] the step after which each curve point was taken
+    curves: dict[str, NDArray[np.float32]]  # each [C, M]
+    diverged_at: NDArray[np.int64] = field(repr=False)  # [M] step at which a member was found diverged, or -1
+
+
+def member_keys(seed: int, members: int) -> Array:
+    """One key per member; member i's key does not depend on how many there are."""
+    return jax.vmap(partial(jax.random.fold_in, jax.random.key(seed)))(jnp.arange(members))
+
+
+def train(
+    learner: Learner,
+    transitions: Transitions,
+    hyper: Hyper,
+    steps: int,
+    run: Run,
+    stage: str,
+    bound: float | None = None,
+) -> Trained:
+    """Train every member for `steps` updates. `bound`: the largest |estimate| that the rewards allow."""
+    keys = jax.vmap(lambda k: jax.random.fold_in(k, zlib.crc32(stage.encode())))(run.keys)
+    arrange = _choose(run.arrangement)(learner, transitions, hyper, keys)
+    snapshot = run.checkpoint.load(stage, arrange.shapes()) if run.checkpoint else None
+    if snapshot is None:
+        snapshot = Snapshot(arrange.init(), 0, {}, np.full(run.members, -1))
+    chunk = int(np.clip(steps // CURVE_POINTS, 1, MAX_CHUNK))
+    saved, cost = time.monotonic(), 0.0
+    while snapshot.step < steps:
+        start, length = snapshot.step, min(chunk, steps - snapshot.step)
+
+        def member_done(share: float, start: int = start, length: int = length) -> None:
+            if run.report:
+                run.report(stage, (start + share * length) / steps)
+
+        state, seen = arrange.chunk(snapshot.state, start, length, member_done)
+        snapshot = snapshot.extended(state, start + length, seen, _diverged(seen, bound))
+        if run.checkpoint and (snapshot.step == steps or time.monotonic() - saved >= cost / CHECKPOINT_SHARE):
+            began = time.monotonic()
+            run.checkpoint.save(stage, snapshot)
+            saved = time.monotonic()
+            cost = saved - began
+    if run.report:
+        run.report(stage, 1.0)
+    points = np.minimum(np.arange(1, -(-steps // chunk) + 1) * chunk, steps)
+    return Trained(snapshot.state, points, snapshot.curves, snapshot.diverged_at)
+
+
+def _diverged(seen: dict[str, NDArray[np.float32]], bound: float | None) -> NDArray[np.bool_]:
+    """[M] members with anything not finite, or an estimate far beyond what the rewards allow."""
+    bad = ~np.all([np.isfinite(values) for values in seen.values()], axis=0)
+    if bound is not None and "estimate" in seen:
+        with np.errstate(invalid="ignore"):
+            bad |= np.abs(seen["estimate"]) > DIVERGED_AT_BOUNDS * bound
+    result: NDArray[np.bool_] = bad
+    return result
+
+
+# --- one member -----------------------------------------------------------------------------------------------
+
+
+def _gather(transitions: Transitions, index: Array, member: Array | None) -> Rows:
+    """The rows of a mini-batch. With `member`, features that lead with a member axis are read in place."""
+    rows = transitions.rows
+    if member is None or not transitions.per_member:
+        return jax.tree.map(lambda a: a[index], rows)
+    return Rows(rows.x[member, index], rows.next_x[member, index], rows.reward[index], rows.discount[index])
+
+
+def _train_chunk(
+    learner: Learner,
+    length: int,
+    state: Any,
+    key: Array,
+    hyper: Hyper,
+    start: Array,
+    transitions: Transitions,
+    member: Array | None = None,
+) -> tuple[Any, Metrics]:
+    def step(state: Any, t: Array) -> tuple[Any, Metrics]:
+        draw, noise = jax.random.split(jax.random.fold_in(key, t))
+        index = jax.random.randint(draw, (learner.rows,), 0, transitions.size)
+        return learner.update(state, _gather(transitions, index, member), noise, hyper)
+
+    state, metrics = jax.lax.scan(step, state, start + jnp.arange(length))
+    means = jax.tree.map(lambda values: values.mean(), metrics)
+    if member is not None and transitions.per_member:
+        x, next_x, initial_x = (a[member] for a in (transitions.rows.x, transitions.rows.next_x, transitions.initial_x))
+        transitions = Transitions(transitions.rows._replace(x=x, next_x=next_x), initial_x)
+    return state, means | learner.probe(state, transitions)
+
+
+# --- all members ----------------------------------------------------------------------------------------------
+
+
+class _Threads:
+    """One core per member at a time. On a CPU this beat a batched program at every size that was measured."""
+
+    def __init__(self, learner: Learner, transitions: Transitions, hyper: Hyper, keys: Array):
+        self.learner, self.transitions, self.hyper, self.keys = learner, transitions, hyper, keys
+
+    def shapes(self) -> Any:
+        return jax.eval_shape(jax.vmap(self.learner.init), self.keys, self.hyper)
+
+    def init(self) -> Any:
+        return _vectorised_init(self.learner, self.keys, self.hyper)
+
+    def chunk(
+        self, state: Any, start: int, length: int, done: Callable[[float], None]
+    ) -> tuple[Any, dict[str, NDArray[np.float32]]]:
+        members = len(self.keys)
+        own = [jax.tree.map(lambda a, i=i: a[i], (state, self.keys, self.hyper)) for i in range(members)]
+
+        def one(i: int) -> Any:
+            result = _chunk_of_one(self.learner, length, *own[i], jnp.int32(start), self.transitions, jnp.int32(i))
+            return jax.block_until_ready(result)
+
+        pool = ThreadPoolExecutor(_cores())
+        try:
+            results = []
+            for place, future in enumerate([pool.submit(one, i) for i in range(members)]):
+                results.append(future.result())
+                done((place + 1) / members)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        state, metrics = jax.tree.map(lambda *leaves: jnp.stack(leaves), *results)
+        return state, {name: np.asarray(values) for name, values in metrics.items()}
+
+
+class _Vectorised:
+    """All members in one program, sharded over the devices present."""
+
+    def __init__(self, learner: Learner, transitions: Transitions, hyper: Hyper, keys: Array):
+        devices = jax.devices()
+        # As many devices as divide the members evenly; a padded member would cost as much as a real one.
+        count = max(d for d in range(1, len(devices) + 1) if len(keys) % d == 0)
+        mesh = Mesh(np.array(devices[:count]), ("members",))
+        self._split = NamedSharding(mesh, PartitionSpec("members"))
+        whole = NamedSharding(mesh, PartitionSpec())
+        self.learner = learner
+        self.hyper, self.keys = jax.device_put((hyper, keys), self._split)
+        placement = jax.tree.map(
+            lambda axis: whole if axis is None else self._split, transitions.axes, is_leaf=lambda a: a is None
+        )
+        self.transitions = jax.device_put(transitions, placement)
+
+    def shapes(self) -> Any:
+        return jax.eval_shape(jax.vmap(self.learner.init), self.keys, self.hyper)
+
+    def init(self) -> Any:
+        return _vectorised_init(self.learner, self.keys, self.hyper)
+
+    def chunk(
+        self, state: Any, start: int, length: int, done: Callable[[float], None]
+    ) -> tuple[Any, dict[str, NDArray[np.float32]]]:
+        state = jax.device_put(state, self._split)
+        state, metrics = _chunk_of_all(
+            self.learner, length, state, self.keys, self.hyper, jnp.int32(start), self.transitions
+        )
+        values = {name: np.asarray(v) for name, v in metrics.items()}
+        done(1.0)
+        return state, values
+
+
+@partial(jax.jit, static_argnums=0)
+def _vectorised_init(learner: Learner, keys: Array, hyper: Hyper) -> Any:
+    # A copy of every leaf: initial targets are the parameters themselves, and one buffer may not be donated twice.
+    return jax.tree.map(jnp.copy, jax.vmap(learner.init)(keys, hyper))
+
+
+_chunk_of_one = jax.jit(_train_chunk, static_argnums=(0, 1))
+
+
+@partial(jax.jit, static_argnums=(0, 1), donate_argnums=2)
+def _chunk_of_all(
+    learner: Learner, length: int, state: Any, keys: Array, hyper: Hyper, start: Array, transitions: Transitions
+) -> tuple[Any, Metrics]:
+    one = partial(_train_chunk, learner, length)
+    return jax.vmap(one, in_axes=(0, 0, 0, None, transitions.axes))(state, keys, hyper, start, transitions)
+
+
+def _choose(arrangement: str) -> type[_Threads] | type[_Vectorised]:
+    if arrangement == "auto":
+        arrangement = "threads" if jax.default_backend() == "cpu" else "vectorised"
+    return _Threads if arrangement == "threads" else _Vectorised
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

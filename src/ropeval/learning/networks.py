@@ -1,0 +1,90 @@
+"""Networks and their initialisation. Everything here takes one example; the caller vmaps it."""
+
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+LAYER_NORM_EPS = 1e-5
+_POLAR_STEPS = 48  # a singular value of 1e-7 still grows to 1
+
+
+def orthogonal(key: Array, shape: tuple[int, int]) -> Array:
+    """A random matrix with orthonormal rows or columns (whichever are fewer), uniformly distributed.
+
+    It is the polar factor of a Gaussian matrix, by Newton–Schulz. A QR factorisation would do the same, but
+    batched LAPACK calls inside a compiled program can deadlock on machines with few cores (seen with jaxlib
+    0.10.2 on two), and matrix products run well everywhere.
+    """
+    rows, columns = shape
+    matrix = jax.random.normal(key, shape) / (math.sqrt(rows) + math.sqrt(columns))  # singular values ≲ 1
+
+    def step(_: Array, w: Array) -> Array:
+        gram = _product(w, w.T) if rows <= columns else _product(w.T, w)
+        correction = _product(gram, w) if rows <= columns else _product(w, gram)
+        return 1.5 * w - 0.5 * correction
+
+    return jax.lax.fori_loop(0, _POLAR_STEPS, step, matrix)
+
+
+def _product(a: Array, b: Array) -> Array:
+    return jnp.matmul(a, b, precision=jax.lax.Precision.HIGHEST)
+
+
+def layer_norm(x: Array) -> Array:
+    """Zero mean and unit variance over the last axis."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred * jax.lax.rsqrt((centred**2).mean(axis=-1, keepdims=True) + LAYER_NORM_EPS)
+
+
+class Linear(eqx.Module):
+    weight: Array  # [in, out]
+    bias: Array  # [out]
+
+    def __init__(self, key: Array, inputs: int, outputs: int):
+        self.weight = orthogonal(key, (inputs, outputs))
+        self.bias = jnp.zeros(outputs)
+
+    def __call__(self, x: Array) -> Array:
+        return x @ self.weight + self.bias
+
+
+class Norm(eqx.Module):
+    """Layer normalisation with a learned scale and shift."""
+
+    scale: Array  # [d]
+    shift: Array  # [d]
+
+    def __init__(self, size: int):
+        self.scale, self.shift = jnp.ones(size), jnp.zeros(size)
+
+    def __call__(self, x: Array) -> Array:
+        return layer_norm(x) * self.scale + self.shift
+
+
+class MLP(eqx.Module):
+    """`depth` ReLU layers of `width`, then a linear head; orthogonal weights, zero biases.
+
+    Works on [..., in], but one example [in] is the way to think of it.
+    """
+
+    hidden: list[Linear]
+    norms: list[Norm]  # one per hidden layer, or none
+    head: Linear
+
+    def __init__(self, key: Array, inputs: int, outputs: int, width: int, depth: int, norm: bool = False):
+        keys = jax.random.split(key, depth + 1)
+        sizes = [inputs, *[width] * depth]
+        self.hidden = [Linear(keys[i], sizes[i], sizes[i + 1]) for i in range(depth)]
+        self.norms = [Norm(width) for _ in range(depth)] if norm else []
+        self.head = Linear(keys[depth], sizes[depth], outputs)
+
+    def __call__(self, x: Array) -> Array:
+        for place, layer in enumerate(self.hidden):
+            x = layer(x)
+            if self.norms:
+                x = self.norms[place](x)
+            x = jax.nn.relu(x)
+        return self.head(x)

@@ -1,0 +1,43 @@
+"""The update that every learned part shares: clipped AdamW, and a slow copy of the parameters."""
+
+from typing import Any, NamedTuple
+
+import jax
+import optax
+from jax import Array
+
+
+class Learned(NamedTuple):
+    """The state of a network in training."""
+
+    params: Any
+    target: Any  # exponentially moving average of params; the copy that is used in the end
+    optimiser: Any
+
+
+def adamw(clip: float, weight_decay: float) -> optax.GradientTransformation:
+    """AdamW up to its learning rate (per member, see `descend`); every gradient entry is clipped to ±`clip`."""
+    return optax.chain(
+        optax.clip(clip),
+        optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8),
+        optax.add_decayed_weights(weight_decay),
+    )
+
+
+def start(params: Any, transform: optax.GradientTransformation) -> Learned:
+    return Learned(params, params, transform.init(params))
+
+
+def descend(
+    state: Learned, gradient: Any, transform: optax.GradientTransformation, learning_rate: Array, tau: float
+) -> Learned:
+    """One step down the gradient, and the target a step of τ towards the new parameters."""
+    direction, optimiser = transform.update(gradient, state.optimiser, state.params)
+    params = jax.tree.map(lambda p, d: p - learning_rate * d, state.params, direction)
+    target = jax.tree.map(lambda t, p: t + tau * (p - t), state.target, params)
+    return Learned(params, target, optimiser)
+
+
+def huber(error: Array, delta: float) -> Array:
+    """½e² where |e| ≤ δ, δ(|e| − ½δ) beyond."""
+    return optax.huber_loss(error, delta=delta)

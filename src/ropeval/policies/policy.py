@@ -1,0 +1,165 @@
+"""What a policy is, and the policies that need no file: uniform, and any Python function."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.errors import UserError
+
+BATCH = 65_536  # states asked about at a time, which bounds the memory of hidden layers
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """What a log offers and a policy must fit."""
+
+    observation_size: int
+    action_size: int  # length of an action vector, or the number of discrete actions
+    discrete: bool
+    low: NDArray[np.float32] | None = None  # [A] smallest and
+    high: NDArray[np.float32] | None = None  # [A] largest action in the log
+
+
+class Policy(ABC):
+    """π(a|s). Subclasses give `sample`; the rest describes them."""
+
+    name: str
+    deterministic: bool
+    observation_size: int | None = None  # None: takes anything
+    action_size: int | None = None  # length of an action, or the number of discrete actions
+    discrete: bool | None = None  # None: unknown until it has answered
+
+    @abstractmethod
+    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+        """Raw observations [n, S] → actions [n, A], or [n] integers where actions are discrete."""
+
+    @property
+    def sha256(self) -> str | None:
+        """Hash of what decides its actions, where that is known."""
+        return None
+
+    @property
+    def kind(self) -> str:
+        return "deterministic" if self.deterministic else "stochastic"
+
+    def check(self, space: Space) -> None:
+        """Refuse a log that the policy does not fit."""
+        if self.observation_size not in (None, space.observation_size):
+            raise UserError(
+                f"policy {self.name}: it takes observations of size {self.observation_size}, but the log's "
+                f"have size {space.observation_size}; are policy and log of the same task?"
+            )
+        if self.discrete is not None and self.discrete != space.discrete:
+            wants, has = ("discrete", "continuous") if self.discrete else ("continuous", "discrete")
+            raise UserError(f"policy {self.name}: its actions are {wants}, but the log's are {has}")
+        too_few = space.discrete and self.action_size is not None and self.action_size < space.action_size
+        differs = not space.discrete and self.action_size not in (None, space.action_size)
+        if too_few or differs:
+            unit = "discrete actions" if space.discrete else "numbers per action"
+            raise UserError(
+                f"policy {self.name}: it has {self.action_size} {unit}, but the log has {space.action_size}; "
+                "are policy and log of the same task?"
+            )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} {self.name!r} ({self.kind})"
+
+
+def draw_actions(
+    policy: Policy, observations: NDArray[np.float32], count: int, rng: np.random.Generator
+) -> NDArray[Any]:
+    """`count` actions for each observation: [n, count, A], or [n, count] integers; checked."""
+    answers = []
+    for start in range(0, len(observations), BATCH):
+        batch = observations[start : start + BATCH]
+        draws = [_checked(policy, policy.sample(batch, rng), batch) for _ in range(count)]
+        answers.append(np.stack(draws, axis=1))
+    return np.concatenate(answers)
+
+
+def _checked(policy: Policy, actions: Any, observations: NDArray[np.float32]) -> NDArray[Any]:
+    actions = np.asarray(actions)
+    if policy.discrete and actions.ndim == 2 and actions.shape[1] == 1:
+        actions = actions[:, 0]
+    if not policy.discrete and actions.ndim == 1 and policy.action_size == 1:
+        actions = actions[:, None]
+    expected = (len(observations),) if policy.discrete else (len(observations), policy.action_size)
+    if actions.shape != expected:
+        raise UserError(
+            f"policy {policy.name}: for observations of shape {observations.shape} it gave actions of shape "
+            f"{actions.shape}; expected {expected}"
+        )
+    if policy.discrete:
+        if actions.dtype.kind not in "iu":
+            raise UserError(f"policy {policy.name}: the log's actions are integers, but it gave {actions.dtype}")
+        assert policy.action_size is not None
+        outside = (actions < 0) | (actions >= policy.action_size)
+        if outside.any():
+            raise UserError(
+                f"policy {policy.name}: it gave action {actions[outside][0]}, but the log has only actions "
+                f"0 to {policy.action_size - 1}"
+            )
+        return actions.astype(np.int32)
+    if actions.dtype.kind not in "fiub":
+        raise UserError(f"policy {policy.name}: it gave actions of type {actions.dtype}, not numbers")
+    actions = actions.astype(np.float32)
+    if not np.isfinite(actions).all():
+        row = int(np.argwhere(~np.isfinite(actions))[0][0])
+        raise UserError(f"policy {policy.name}: it gave {actions[row]} for observation {observations[row]}")
+    return actions
+
+
+class UniformPolicy(Policy):
+    """Every action alike: over a box, or over a discrete set. Without bounds: the range of the log's actions."""
+
+    deterministic = False
+
+    def __init__(self, low: Any = None, high: Any = None, num_actions: int | None = None, name: str = "uniform"):
+        self.name = name
+        self._low, self._high = low, high
+        if num_actions is not None:
+            self.discrete, self.action_size = True, num_actions
+
+    def check(self, space: Space) -> None:
+        super().check(space)
+        self.discrete, self.action_size = space.discrete, self.action_size or space.action_size
+        if not space.discrete:
+            low = space.low if self._low is None else self._low
+            high = space.high if self._high is None else self._high
+            self._low = np.broadcast_to(np.asarray(low, np.float32), (space.action_size,))
+            self._high = np.broadcast_to(np.asarray(high, np.float32), (space.action_size,))
+            if not (self._low <= self._high).all():
+                raise UserError(f"policy {self.name}: its lower bound {low} is above its upper bound {high}")
+
+    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+        if self.discrete:
+            assert self.action_size is not None
+            return rng.integers(self.action_size, size=len(observations))
+        return rng.uniform(self._low, self._high, size=(len(observations), self._low.shape[0]))
+
+
+class CallablePolicy(Policy):
+    """Any Python function: `f(observations)` if deterministic, `f(observations, rng)` if stochastic."""
+
+    def __init__(self, function: Callable[..., Any], deterministic: bool, name: str | None = None):
+        self.name = name or str(getattr(function, "__name__", "function"))
+        self.deterministic = deterministic
+        self._function = function
+
+    def check(self, space: Space) -> None:
+        super().check(space)
+        self.discrete, self.action_size = space.discrete, space.action_size
+
+    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+        try:
+            answer = self._function(observations) if self.deterministic else self._function(observations, rng)
+        except Exception as error:  # the user's own code: say that it was theirs, and what it said
+            raise UserError(
+                f"policy {self.name}: it failed on observations of shape {observations.shape}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        return np.asarray(answer)

@@ -1,0 +1,1 @@
+"""Showing results: tables for the terminal, pictures for files."""
