@@ -1,0 +1,1 @@
+"""The embedded demo: a pendulum log, candidate policies and their true values (scripts/make_demo.py)."""
