@@ -39,9 +39,10 @@ def _read(path: Path) -> dict[str, Any]:
         what = "is a folder" if path.is_dir() else "does not exist"
         raise UserError(f"{path}: {what}; give a .npz file made by numpy.savez")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise UserError(f"{path}: one array, not an archive; write it with numpy.savez(file, P=…, r=…)")
+        loaded = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            raise UserError(f"{path}: one array, not an archive; write it with numpy.savez(file, P=…, r=…)")
+        with loaded as archive:
             return {name: archive[name] for name in archive.files}
     except UserError:
         raise

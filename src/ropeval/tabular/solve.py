@@ -23,12 +23,13 @@ def policy_chain(mdp: TabularMDP, policy: npt.ArrayLike) -> PolicyChain:
 def state_values(mdp: TabularMDP, policy: npt.ArrayLike) -> Array:
     """v = r_π + γ P_π v. [S]"""
     chain = policy_chain(mdp, policy)
-    return _solve(np.eye(mdp.num_states) - mdp.gamma * chain.P, chain.r)
+    v = _solve(np.eye(mdp.num_states) - mdp.gamma * chain.P, chain.r)
+    return np.where(mdp.terminal, 0.0, v)  # exactly, not to rounding
 
 
 def action_values(mdp: TabularMDP, policy: npt.ArrayLike) -> Array:
     """q(s, a) = r(s, a) + γ E[v(s')]. [S, A]"""
-    return mdp.r + mdp.gamma * mdp.P @ state_values(mdp, policy)
+    return np.asarray(mdp.r + mdp.gamma * mdp.P @ state_values(mdp, policy))
 
 
 def policy_value(mdp: TabularMDP, policy: npt.ArrayLike) -> float:
