@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from ropeval.cli import evaluate, methods, tabular
+from ropeval.cli import demo, evaluate, methods, tabular
 from ropeval.errors import UserError
 from ropeval.runtime import prepare
 from ropeval.version import __version__
@@ -35,6 +35,7 @@ def _root(
 
 
 app.command(epilog=evaluate.EPILOG)(evaluate.evaluate)
+app.command()(demo.demo)
 app.command()(methods.methods)
 app.add_typer(tabular.app, name="tabular")
 

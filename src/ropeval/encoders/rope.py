@@ -32,6 +32,7 @@ from ropeval.settings import PartConfig
 EPS = 5e-5  # keeps the root's gradient finite where two encodings point the same way
 TINY = 1e-12  # and the cosine finite where an encoding vanishes
 COLLAPSED_STD = 0.05  # healthy tanh features vary by about 0.5
+SATURATED_SIZE = 0.95  # and have a mean size well below 1
 CURVE_ROWS = 4096
 BLOCK = 65_536  # rows encoded at a time
 
@@ -113,7 +114,11 @@ def make_learner(config: RopeConfig, inputs: int, dim: int, gamma: float) -> Lea
     def probe(state: Learned, transitions: Transitions) -> Metrics:
         x = transitions.rows.x
         features = state.target(x[:: max(1, len(x) // CURVE_ROWS)])  # [rows, d]
-        return {"feature_mean": features.mean(), "feature_std": features.std(axis=0).mean()}
+        return {
+            "feature_mean": features.mean(),
+            "feature_std": features.std(axis=0).mean(),
+            "feature_size": jnp.abs(features).mean(),  # near 1: every feature sits at an end of its range
+        }
 
     return Learner(init, update, probe, 2 * config.batch)
 
@@ -132,7 +137,7 @@ def fit(problem: Problem, config: RopeConfig, run: Run) -> Encoded:
         "beta": jnp.full(run.members, config.beta),
     }
     trained = train(learner, raw, hyper, config.steps, run, "rope")
-    return Encoded(encode(trained.state.target, raw), {"rope": trained}, _collapse_warning(trained))
+    return Encoded(encode(trained.state.target, raw), {"rope": trained}, collapse_warnings(trained))
 
 
 @jax.jit
@@ -150,17 +155,21 @@ def encode(nets: Any, raw: Transitions) -> Transitions:
     return Transitions(raw.rows._replace(x=x, next_x=next_x), initial, per_member=True)
 
 
-def _collapse_warning(trained: Trained) -> tuple[str, ...]:
-    """Features that hardly vary make q a constant, and the estimate the log's own mean reward/(1−γ)."""
-    final = trained.curves["feature_std"][-1]  # [M]
-    collapsed = int(np.sum(final < COLLAPSED_STD))
-    if not collapsed:
-        return ()
-    return (
-        f"representation collapsed in {collapsed} of {len(final)} members (mean feature std "
-        f"{np.median(final):.3g}, healthy is about 0.5): the features hardly tell states apart, so the estimate "
-        "drifts to the log's mean reward/(1−γ); compare it with that baseline",
-    )
+def collapse_warnings(trained: Trained) -> tuple[str, ...]:
+    """Features that hardly vary, or that are mere signs, tell too few states apart for q to be right."""
+    std, size = trained.curves["feature_std"][-1], trained.curves["feature_size"][-1]  # [M]
+    flat, signs = std < COLLAPSED_STD, (std >= COLLAPSED_STD) & (size > SATURATED_SIZE)
+    found = []
+    for what, which, shown in (
+        ("collapsed (mean feature std {:.3g}; healthy is about 0.5)", flat, std),
+        ("saturated (mean |feature| {:.3g} of at most 1, so that each is hardly more than a sign)", signs, size),
+    ):
+        if which.any():
+            found.append(
+                f"the representation {what.format(np.median(shown[which]))} in {int(which.sum())} of {len(std)} members: "
+                "it tells few states apart, and the estimate drifts to the log's mean reward/(1−γ); compare with that"
+            )
+    return tuple(found)
 
 
 ROPE = Encoder(

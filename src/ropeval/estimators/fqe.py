@@ -6,6 +6,7 @@ q̄ is the exponentially moving average of q. The network's output is divided by
 size of output can express values of ordinary size of reward.
 """
 
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -13,15 +14,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from ropeval.data import Problem, Rows, Transitions
 from ropeval.estimators.estimator import Estimated, Estimator
-from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
+from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
+Floats = NDArray[np.float64]
+BLOCK = 16_384  # rows at a time where q is read out
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
 
 
@@ -83,35 +87,61 @@ def make_learner(config: FQEConfig, dim: int, gamma: float, scale: float, low: f
     return Learner(init, update, probe, config.batch)
 
 
-def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
-    """Train q for every member and average it over the initial states."""
+@dataclass(frozen=True, eq=False)
+class FittedQ:
+    """Every member's q̄, and its values on the data that it was fitted to."""
+
+    trained: Trained
+    transitions: Transitions
+    gamma: float
+    scale: float  # the unit of reward that it was trained in
+
+    def on_logged(self) -> Floats:
+        """q̄(s, a) of every logged step: [M, N]."""
+        return self._values(self.transitions.rows.x)
+
+    def on_next(self) -> Floats:
+        """E_{a'~π_e} q̄(s', a') of every logged step, over the drawn actions: [M, N]."""
+        return self._values(self.transitions.rows.next_x).mean(axis=-1)
+
+    def on_initial(self) -> Floats:
+        """E_{a~π_e} q̄(s₀, a) of every episode, over the drawn actions: [M, E]."""
+        return self._values(self.transitions.initial_x).mean(axis=-1)
+
+    def _values(self, x: Array) -> Floats:
+        values = _values_in_blocks(self.gamma, self.transitions.per_member, self.trained.state.target, x)
+        return np.asarray(values, np.float64) * self.scale
+
+
+def fit_q(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") -> FittedQ:
+    """Train q for every member."""
     rewards = problem.dataset.rewards
     scale = float(np.sqrt(np.mean(rewards.astype(np.float64) ** 2))) if config.scale_rewards else 1.0
-    learner = make_learner(
-        config,
-        problem.transitions.dim,
-        problem.gamma,
-        scale or 1.0,  # all rewards zero: any unit will do
-        float(rewards.min()),
-        float(rewards.max()),
-    )
+    scale = scale or 1.0  # all rewards zero: any unit will do
+    low, high = float(rewards.min()), float(rewards.max())
+    learner = make_learner(config, problem.transitions.dim, problem.gamma, scale, low, high)
     hyper = {"learning_rate": jnp.full(run.members, config.learning_rate)}
-    trained = train(learner, problem.transitions, hyper, config.steps, run, "fqe", bound=problem.reward_bound)
-    values = _final_values(problem.gamma, problem.transitions, trained.state.target)
-    return Estimated(np.asarray(values, np.float64) * (scale or 1.0), {"fqe": trained})
+    trained = train(learner, problem.transitions, hyper, config.steps, run, stage, bound=problem.reward_bound)
+    return FittedQ(trained, problem.transitions, problem.gamma, scale)
 
 
-@partial(jax.jit, static_argnums=0)
-def _final_values(gamma: float, transitions: Transitions, targets: Any) -> Array:
-    """[M] mean value of all initial pairs, in blocks that bound the memory."""
-    initial = transitions.initial_x
+def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
+    """Mean of every member's q̄ over the initial states and the policy's actions there."""
+    fitted = fit_q(problem, config, run)
+    return Estimated(fitted.on_initial().mean(axis=-1), {"fqe": fitted.trained})
 
-    def one(q: MLP, pairs: Array) -> Array:
-        return jax.lax.map(partial(action_value, q, gamma=gamma), pairs, batch_size=4096).mean()
 
-    if transitions.per_member:
-        return jax.lax.map(lambda a: one(*a), (targets, initial))
-    return jax.lax.map(lambda q: one(q, initial), targets)
+@partial(jax.jit, static_argnums=(0, 1))
+def _values_in_blocks(gamma: float, per_member: bool, targets: Any, x: Array) -> Array:
+    """[M, …] values of features […, X] (or [M, …, X] where members have their own), in blocks that bound the memory."""
+
+    def one(q: MLP, x: Array) -> Array:
+        flat = jax.lax.map(partial(action_value, q, gamma=gamma), x.reshape(-1, x.shape[-1]), batch_size=BLOCK)
+        return flat.reshape(x.shape[:-1])
+
+    if per_member:
+        return jax.lax.map(lambda pair: one(*pair), (targets, x))
+    return jax.lax.map(lambda q: one(q, x), targets)
 
 
 FQE = Estimator(

@@ -35,17 +35,11 @@ class Estimate:
         """The row of `result.json`."""
         return {name: value for name, value in self.__dict__.items() if name != "curves"}
 
-    @property
-    def spread(self) -> str:
-        if self.low is None or self.high is None or len(self.members) < 2:
-            return "–"
-        return f"{self.low:.5g} … {self.high:.5g}"
-
     def __repr__(self) -> str:
         value = "diverged" if self.value is None else f"{self.value:.5g}"
         lines = [f"{self.policy} ({self.policy_kind}), {self.method}: {value}"]
-        if self.spread != "–":
-            lines[0] += f"  (members {self.spread})"
+        if self.low is not None and self.high is not None and len(self.members) > 1:
+            lines[0] += f"  (members {self.low:.5g} … {self.high:.5g})"
         return "\n".join(lines + [f"  ! {warning}" for warning in self.warnings])
 
 

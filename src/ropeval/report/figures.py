@@ -1,5 +1,6 @@
 """Pictures of a run: how the estimates and the features moved while training."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ def draw_curves(results: Sequence[Estimate], path: Path, truth: Truth | None = N
 
     policies = list(dict.fromkeys(r.policy for r in results))[:MAX_POLICIES]
     learned = list(dict.fromkeys(r.method for r in results if r.curves))
-    columns = min(3, len(policies))
+    columns = min(3, math.ceil(math.sqrt(len(policies))))
     rows = -(-len(policies) // columns)
     figure = Figure(figsize=(4.6 * columns, 3.4 * rows + 0.5), layout="constrained")
     FigureCanvasAgg(figure)

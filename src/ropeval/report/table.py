@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -14,22 +15,22 @@ Truth = Mapping[str, float]  # policy -> true value
 def print_results(results: Sequence[Estimate], console: Console, truth: Truth | None = None) -> None:
     """One row per policy and method; numbers in the last column point at the sentences below."""
     sentences = list(dict.fromkeys(w for r in results for w in r.warnings))
-    table = Table(header_style="bold")
-    table.add_column("policy", overflow="fold")
-    table.add_column("method", overflow="fold", no_wrap=True)
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("policy", overflow="fold", min_width=8)
+    table.add_column("method", no_wrap=True)
     for heading in ("estimate", "members", *(("true value", "error") if truth else ())):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("warnings")
+    table.add_column("warnings", min_width=4)
     last = None
     for r in results:
         if last not in (None, r.policy):
             table.add_section()
         name = f"{escape(r.policy)}\n[dim]{r.policy_kind}[/dim]" if r.policy != last else ""
         last = r.policy
-        estimate = "[red]diverged[/red]" if r.value is None else _number(r.value)
+        estimate = "[red]diverged[/red]" if r.value is None else number(r.value)
         known = _truth_cells(r, truth) if truth else ()
         notes = " ".join(f"[yellow]{sentences.index(w) + 1}[/yellow]" for w in r.warnings)
-        table.add_row(name, escape(r.method), estimate, r.spread, *known, notes)
+        table.add_row(name, escape(r.method), estimate, _spread(r), *known, notes)
     console.print(table)
     for number, sentence in enumerate(sentences, start=1):
         console.print(f"[yellow]{number}[/yellow]  {escape(sentence)}", soft_wrap=True)
@@ -40,10 +41,18 @@ def _truth_cells(result: Estimate, truth: Truth) -> tuple[str, str]:
     if true is None:
         return "–", "–"
     if result.value is None:
-        return _number(true), "–"
+        return number(true), "–"
     error = result.value - true
-    return _number(true), f"{error:+.4g} ({abs(error) / abs(true):.0%})" if true else f"{error:+.4g}"
+    relative = f" ({abs(error / true):.0%})" if true else ""
+    return number(true), f"{'+' if error > 0 else ''}{number(error)}{relative}"
 
 
-def _number(value: float) -> str:
-    return f"{value:.5g}"
+def _spread(result: Estimate) -> str:
+    if result.low is None or result.high is None or len(result.members) < 2:
+        return "–"
+    return f"{number(result.low)} … {number(result.high)}"
+
+
+def number(value: float) -> str:
+    """Four digits, without exponents where people would not write one."""
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"

@@ -1,0 +1,187 @@
+"""How fast the engine trains: member-steps per second and peak memory, on the device that JAX finds.
+
+    python benchmarks/speed.py                      every method at 1, 4, 20, 60 and 180 members
+    python benchmarks/speed.py --peer               the same, and d3rlpy's FQE step in the same run
+    python benchmarks/speed.py --save results/NAME  where the table goes (NAME.md and NAME.json)
+
+Each case runs in a process of its own, so that its peak memory is its own. The data are random: 1M transitions of
+23 features, as large as HalfCheetah's, batch 512, two hidden layers of 256.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+TRANSITIONS, FEATURES, BATCH, WIDTH = 1_000_000, 23, 512, 256
+MEMBERS = (1, 4, 20, 60, 180)
+METHODS = ("fqe", "rope")
+REPEATS = 3  # timed chunks per case; the fastest counts, since anything else on the machine only slows it
+
+
+def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
+    """One case: steps per second after compilation, with chunks sized to take about `seconds` each."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    from ropeval.data.transitions import Rows, Transitions
+    from ropeval.encoders import rope
+    from ropeval.estimators import fqe
+    from ropeval.learning import engine
+    from ropeval.runtime import prepare
+
+    prepare()
+    rng = np.random.default_rng(0)
+
+    def normal(*shape: int) -> Any:
+        return jnp.asarray(rng.standard_normal(shape, np.float32))
+
+    rows = Rows(
+        normal(TRANSITIONS, FEATURES),
+        normal(TRANSITIONS, 1, FEATURES),
+        normal(TRANSITIONS),
+        jnp.full(TRANSITIONS, 0.99),
+    )
+    data = Transitions(rows, normal(1000, 1, FEATURES))
+    if method == "fqe":
+        config = fqe.FQEConfig(batch=BATCH, width=WIDTH)
+        learner = fqe.make_learner(config, FEATURES, 0.99, 1.0, -1.0, 1.0)
+    else:
+        learner = rope.make_learner(rope.RopeConfig(batch=BATCH, width=WIDTH), FEATURES, FEATURES // 2, 0.99)
+    hyper = {"learning_rate": jnp.full(members, 1e-5), "beta": jnp.full(members, 1.0)}
+    if method == "fqe":
+        del hyper["beta"]
+    arranged = engine._choose("auto")(learner, data, hyper, engine.member_keys(0, members))
+    state = arranged.init()
+
+    def chunk(state: Any, length: int) -> tuple[Any, float]:
+        began = time.perf_counter()
+        state, _ = arranged.chunk(state, 0, length, lambda _: None)  # brings its metrics back, so it has finished
+        return state, time.perf_counter() - began
+
+    state, compile_seconds = chunk(state, 10)
+    state, short = chunk(state, 10)
+    length = int(np.clip(10 * seconds / short, 10, 2000))
+    state, _ = chunk(state, length)  # compiles this length
+    times = []
+    for _ in range(REPEATS):
+        state, taken = chunk(state, length)
+        times.append(taken)
+    device = jax.devices()[0]
+    stats = device.memory_stats() if device.platform != "cpu" else None
+    peak = stats["peak_bytes_in_use"] if stats else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {
+        "method": method,
+        "members": members,
+        "member_steps_per_s": members * length / min(times),
+        "ms_per_step_of_all": 1e3 * min(times) / length,
+        "peak_memory_gb": peak / 1e9,
+        "compile_seconds": round(compile_seconds, 1),
+        "device": f"{len(jax.devices())} × {device.device_kind}" if device.platform != "cpu" else _cpu(),
+        "jax": jax.__version__,
+    }
+
+
+def _cpu() -> str:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    name = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        models = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if "model name" in line]
+        name = models[0] if models else name
+    return f"{cores} cores of {name}"
+
+
+def measure_peer(seconds: float) -> dict[str, Any]:
+    """d3rlpy's FQE, same batch and network, in an environment of its own that this makes once."""
+    venv = HERE.parent / ".venv-d3rlpy"
+    python = venv / "bin" / "python"
+    if not (venv / ".ready").exists():
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        for package in ("torch==2.13.0", "d3rlpy"):  # torch first, so that nothing resolves it anew
+            subprocess.run([python, "-m", "pip", "install", "--quiet", package], check=True)
+        (venv / ".ready").touch()
+    command = [python, HERE / "peer_d3rlpy.py", str(BATCH), str(WIDTH), str(FEATURES), str(seconds)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--members", type=int, nargs="+", default=MEMBERS)
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
+    parser.add_argument("--seconds", type=float, default=3.0, help="per timed chunk")
+    parser.add_argument("--peer", action="store_true", help="time d3rlpy's FQE as well")
+    parser.add_argument("--save", type=Path, default=None, help="file name without ending")
+    parser.add_argument("--one", nargs=2, metavar=("METHOD", "MEMBERS"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure(options.one[0], int(options.one[1]), options.seconds)))
+        return
+    peer = measure_peer(options.seconds) if options.peer else None
+    if peer:
+        print(f"d3rlpy {peer['version']}: {peer['ms_per_step']:.2f} ms per FQE step", flush=True)
+    rows = []
+    for method in options.methods:
+        for members in options.members:
+            command = [sys.executable, __file__, "--one", method, str(members), "--seconds", str(options.seconds)]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                print(f"{method} at {members} members failed:\n{done.stderr[-2000:]}", file=sys.stderr)
+                continue
+            row = json.loads(done.stdout.splitlines()[-1])
+            rows.append(row)
+            print(
+                f"{method:6} {members:4} members  {row['member_steps_per_s']:10,.0f} member-steps/s  "
+                f"{row['ms_per_step_of_all']:8.3f} ms  {row['peak_memory_gb']:.2f} GB",
+                flush=True,
+            )
+    if rows:
+        save(rows, peer, options.save or HERE / "results" / f"speed-{'gpu' if '×' in rows[0]['device'] else 'cpu'}")
+
+
+def save(rows: list[dict[str, Any]], peer: dict[str, Any] | None, path: Path) -> None:
+    about = {
+        "command": " ".join(["python", "benchmarks/speed.py", *sys.argv[1:]]),
+        "device": rows[0]["device"],
+        "jax": rows[0]["jax"],
+        "python": platform.python_version(),
+        "commit": _commit(),
+        "data": f"{TRANSITIONS:,} transitions of {FEATURES} features, batch {BATCH}, 2×{WIDTH}",
+    }
+    lines = ["# Speed", "", *(f"- {name}: {value}" for name, value in about.items()), ""]
+    lines += ["| method | members | member-steps/s | ms per step of all | peak memory, GB |", "|---|---|---|---|---|"]
+    for r in rows:
+        lines.append(
+            f"| {r['method']} | {r['members']} | {r['member_steps_per_s']:,.0f} | {r['ms_per_step_of_all']:.3f} "
+            f"| {r['peak_memory_gb']:.2f} |"
+        )
+    if peer:
+        lines += [
+            "",
+            f"d3rlpy {peer['version']} (torch {peer['torch']}), same run: {peer['ms_per_step']:.2f} ms per step.",
+        ]
+        for r in rows:
+            if r["method"] == "fqe":
+                ratio = peer["ms_per_step"] * r["member_steps_per_s"] / 1e3
+                lines.append(f"FQE at {r['members']} members: {ratio:.1f} times as many steps per second.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".md").write_text("\n".join(lines) + "\n")
+    path.with_suffix(".json").write_text(json.dumps({"about": about, "rows": rows, "peer": peer}, indent=1) + "\n")
+    print(f"saved {path.name}.md and .json")
+
+
+def _commit() -> str:
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=HERE)
+    return done.stdout.strip() or os.environ.get("ROPEVAL_COMMIT", "unknown")
+
+
+if __name__ == "__main__":
+    main()
