@@ -165,9 +165,10 @@ def collapse_warnings(trained: Trained) -> tuple[str, ...]:
         ("saturated (mean |feature| {:.3g} of at most 1, so that each is hardly more than a sign)", signs, size),
     ):
         if which.any():
+            count = f"{int(which.sum())} of {len(std)} members"
             found.append(
-                f"the representation {what.format(np.median(shown[which]))} in {int(which.sum())} of {len(std)} members: "
-                "it tells few states apart, and the estimate drifts to the log's mean reward/(1−γ); compare with that"
+                f"the representation {what.format(np.median(shown[which]))} in {count}: it tells few states "
+                "apart, and the estimate drifts to the log's mean reward/(1−γ); compare with that"
             )
     return tuple(found)
 

@@ -32,8 +32,8 @@ def print_results(results: Sequence[Estimate], console: Console, truth: Truth | 
         notes = " ".join(f"[yellow]{sentences.index(w) + 1}[/yellow]" for w in r.warnings)
         table.add_row(name, escape(r.method), estimate, _spread(r), *known, notes)
     console.print(table)
-    for number, sentence in enumerate(sentences, start=1):
-        console.print(f"[yellow]{number}[/yellow]  {escape(sentence)}", soft_wrap=True)
+    for place, sentence in enumerate(sentences, start=1):
+        console.print(f"[yellow]{place}[/yellow]  {escape(sentence)}", soft_wrap=True)
 
 
 def _truth_cells(result: Estimate, truth: Truth) -> tuple[str, str]:
