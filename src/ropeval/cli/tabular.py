@@ -1,13 +1,16 @@
 """`ropeval tabular …`: the exact side, on arrays. Parses, calls one function, prints."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from ropeval.errors import unknown_name
+
+if TYPE_CHECKING:
+    from ropeval.tabular.study import Study
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -94,7 +97,7 @@ def _metrics(name: str) -> list[str]:
     return list(METRIC_NAMES) if name == "all" else [name]
 
 
-def _table(result: "Study", title: str) -> Table:  # type: ignore[name-defined] # noqa: F821
+def _table(result: "Study", title: str) -> Table:
     caption = (
         f"ρ(π_e) = {result.value_e:.6g}, ρ(π_b) = {result.value_b:.6g} (expected discounted return). "
         f"Groups: pairs at distance 0. Merged: pairs of pairs in one group although their q differ (misaligned). "
