@@ -137,7 +137,7 @@ fastest sweep times their number (on states: all were run; on pairs: {how}).
 
 | route | arrays | products | seconds | plain iteration takes |
 |---|---|---|---|---|
-| plain iteration on pairs, as the paper writes it | {N}×{N} | 2 × {count} | {t_plain:.1f} | |
+| plain iteration on pairs, as the paper writes it | {N}×{N} | 2 × {count} | {"" if options.full else "about "}{t_plain:.1f} | |
 | **doubling on pairs** | {N}×{N} | 3 × {k} − 1 | {t_doubled:.3f} | **{t_plain / t_doubled:.0f} times as long** |
 | plain iteration on states | {S}×{S} | 2 × {count} | {t_plain_states:.2f} | |
 | **doubling on states, expanded** (`fixed_point`) | {S}×{S} | 3 × {k} − 1, and 2 | {t_states:.3f} | {ratios} |
