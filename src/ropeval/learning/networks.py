@@ -39,6 +39,11 @@ def layer_norm(x: Array) -> Array:
     return centred * jax.lax.rsqrt((centred**2).mean(axis=-1, keepdims=True) + LAYER_NORM_EPS)
 
 
+def _for_each_row(vector: Array, rows: Array) -> Array:
+    """`vector` [d], shaped to meet rows [..., d]: broadcasting is said, never left to chance."""
+    return vector.reshape((1,) * (rows.ndim - 1) + vector.shape)
+
+
 class Linear(eqx.Module):
     weight: Array  # [in, out]
     bias: Array  # [out]
@@ -48,7 +53,7 @@ class Linear(eqx.Module):
         self.bias = jnp.zeros(outputs)
 
     def __call__(self, x: Array) -> Array:
-        return x @ self.weight + self.bias
+        return x @ self.weight + _for_each_row(self.bias, x)
 
 
 class Norm(eqx.Module):
@@ -61,7 +66,7 @@ class Norm(eqx.Module):
         self.scale, self.shift = jnp.ones(size), jnp.zeros(size)
 
     def __call__(self, x: Array) -> Array:
-        return layer_norm(x) * self.scale + self.shift
+        return layer_norm(x) * _for_each_row(self.scale, x) + _for_each_row(self.shift, x)
 
 
 class MLP(eqx.Module):

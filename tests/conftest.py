@@ -1,0 +1,44 @@
+"""Every test runs with silent broadcasting forbidden, and with compiled programs kept between runs."""
+
+import os
+import tempfile
+from pathlib import Path
+
+# Command-line tests start processes of their own; all of them share one cache of compiled programs.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(tempfile.gettempdir()) / "ropeval-test-compiled"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+jax.config.update("jax_numpy_rank_promotion", "raise")  # [n] against [n, 1] is this field's classic bug
+settings.register_profile("ropeval", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ropeval")
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture
+def shared_policies() -> Path:
+    """Published policies, which this project does not ship."""
+    folder = SHARED / "policies"
+    if not folder.is_dir():
+        pytest.skip("the published policies are not here")
+    return folder
+
+
+@pytest.fixture
+def columns() -> dict[str, np.ndarray]:
+    """A small valid log: three episodes of four steps; the first terminates, the others are cut off."""
+    rng = np.random.default_rng(0)
+    ends = np.tile([False, False, False, True], 3)
+    return {
+        "observations": rng.standard_normal((12, 3)).astype(np.float32),
+        "actions": rng.uniform(-1, 1, (12, 2)).astype(np.float32),
+        "rewards": rng.standard_normal(12).astype(np.float32),
+        "terminations": ends & (np.arange(12) < 4),
+        "truncations": ends & (np.arange(12) >= 4),
+        "next_observations": rng.standard_normal((12, 3)).astype(np.float32),
+    }
