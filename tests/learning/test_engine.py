@@ -1,0 +1,182 @@
+"""The training loop: bits that do not depend on chunks, members, arrangement or interruptions."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from ropeval.data import make_problem
+from ropeval.encoders.rope import RopeConfig
+from ropeval.encoders.rope import fit as fit_rope
+from ropeval.errors import UserError
+from ropeval.estimators import fqe
+from ropeval.learning import engine
+from ropeval.learning.checkpoint import Checkpoint
+from ropeval.learning.engine import Learner, Run, member_keys, train
+from tests.problems import LinearQuadratic
+
+CONFIG = fqe.FQEConfig(width=16, batch=32, steps=120)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    lq = LinearQuadratic()
+    return make_problem(lq.log(50), lq.policy(0.5), 0.9, draws=2)
+
+
+def estimates(problem, run, config=CONFIG):
+    return fqe.estimate(problem, config, run).values
+
+
+def test_same_key_same_bits(problem):
+    a, b, c = (estimates(problem, Run(member_keys(seed, 3))) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(a, b)
+    assert (a != c).all()
+    assert len(set(a)) == 3
+
+
+def test_a_member_alone_gives_what_it_gives_among_twenty(problem):
+    keys = member_keys(0, 20)
+    among = estimates(problem, Run(keys))
+    for i in (0, 7, 19):
+        np.testing.assert_array_equal(estimates(problem, Run(keys[i : i + 1])), among[i : i + 1])
+    np.testing.assert_array_equal(estimates(problem, Run(member_keys(0, 2))), among[:2])
+
+
+@pytest.mark.parametrize("method", ["fqe", "rope"])
+def test_vectorised_members_agree_with_threads(problem, method):
+    def final(arrangement):
+        run = Run(member_keys(0, 3), arrangement=arrangement)
+        if method == "fqe":
+            return fqe.estimate(problem, CONFIG, run).values
+        encoded = fit_rope(problem, RopeConfig(width=16, batch=32, steps=60), run).transitions
+        q = fqe.estimate(replace(problem, transitions=encoded), CONFIG, run).values
+        return np.concatenate([np.asarray(encoded.rows.x).mean(axis=(1, 2)), q])
+
+    np.testing.assert_allclose(final("threads"), final("vectorised"), rtol=2e-3, atol=2e-3)
+
+
+def test_the_chunk_length_does_not_matter(problem, monkeypatch):
+    whole = estimates(problem, Run(member_keys(0, 2)))
+    monkeypatch.setattr(engine, "CURVE_POINTS", 7)
+    np.testing.assert_array_equal(estimates(problem, Run(member_keys(0, 2))), whole)
+
+
+@pytest.mark.parametrize("method", ["fqe", "rope"])
+def test_resuming_gives_the_same_bits(problem, tmp_path, method):
+    """Interrupt at every fifth report, then go on, until it is done."""
+
+    def fit(run):
+        if method == "fqe":
+            done = fqe.estimate(problem, CONFIG, run)
+            return done.values, done.trained["fqe"]
+        done = fit_rope(problem, RopeConfig(width=16, batch=32, steps=60), run)
+        return np.asarray(done.transitions.rows.x), done.trained["rope"]
+
+    expected, expected_curves = fit(Run(member_keys(0, 2)))
+    checkpoint = Checkpoint(tmp_path, "this run")
+    interruptions = 0
+    while True:
+        reports = 0
+
+        def interrupt(stage, fraction):
+            nonlocal reports
+            reports += 1
+            if reports == 15 and fraction < 1:
+                raise KeyboardInterrupt
+
+        try:
+            values, curves = fit(Run(member_keys(0, 2), interrupt, checkpoint))
+            break
+        except KeyboardInterrupt:
+            interruptions += 1
+    assert interruptions >= 3
+    np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(curves.steps, expected_curves.steps)
+    for name, curve in expected_curves.curves.items():
+        np.testing.assert_array_equal(curves.curves[name], curve)
+
+
+def test_another_runs_checkpoint_is_not_used(problem, tmp_path):
+    estimates(problem, Run(member_keys(5, 2), checkpoint=Checkpoint(tmp_path, "one run")))
+    other = estimates(problem, Run(member_keys(0, 2), checkpoint=Checkpoint(tmp_path, "another run")))
+    np.testing.assert_array_equal(other, estimates(problem, Run(member_keys(0, 2))))
+
+
+def test_a_checkpoint_that_does_not_fit_is_refused(problem, tmp_path):
+    checkpoint = Checkpoint(tmp_path, "run")
+    estimates(problem, Run(member_keys(0, 2), checkpoint=checkpoint))
+    with pytest.raises(UserError, match="does not fit"):
+        estimates(problem, Run(member_keys(0, 3), checkpoint=checkpoint))
+
+
+def test_a_diverging_member_is_marked_and_does_not_stop_the_others(problem):
+    """Members count up by their own speed; one passes ten times the bound, one becomes infinite."""
+    learner = Learner(
+        init=lambda key, hyper: jnp.zeros(()),
+        update=lambda state, batch, key, hyper: (state + hyper["speed"], {"loss": state}),
+        probe=lambda state, transitions: {"estimate": state},
+        rows=1,
+    )
+    hyper = {"speed": jnp.array([0.0, 1.0, jnp.inf, 0.1])}
+    trained = train(learner, problem.transitions, hyper, 100, Run(member_keys(0, 4)), "count", bound=5.0)
+    assert list(trained.diverged_at) == [-1, 52, 2, -1]
+    np.testing.assert_allclose(trained.state[:2], [0, 100])
+    np.testing.assert_allclose(trained.curves["estimate"][-1, 3], 10, rtol=1e-3)
+
+
+def test_learning_rates_are_per_member(problem):
+    learner = fqe.make_learner(CONFIG, problem.transitions.dim, 0.9, 1.0, -1.0, 1.0)
+    keys = jnp.stack([member_keys(0, 1)[0]] * 2)
+    trained = train(learner, problem.transitions, {"learning_rate": jnp.array([0.0, 1e-3])}, 50, Run(keys), "fqe")
+    start = learner.init(jax.random.fold_in(keys[0], __import__("zlib").crc32(b"fqe")), {})
+    still = jax.tree.map(lambda a: a[0], trained.state.params)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), still, start.params)
+    moved = trained.state.params.head.weight
+    assert float(jnp.abs(moved[1] - moved[0]).max()) > 1e-3
+
+
+def test_progress_never_goes_back_and_ends_at_one(problem):
+    seen = []
+    estimates(problem, Run(member_keys(0, 3), report=lambda stage, fraction: seen.append(fraction)))
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
+
+
+def test_members_are_sharded_over_devices(tmp_path):
+    """Four pretended devices, in a process of its own since JAX counts them once."""
+    program = """
+import json, jax, numpy as np
+from ropeval.data import make_problem
+from ropeval.estimators import fqe
+from ropeval.learning.engine import Run, member_keys, _Vectorised
+from tests.problems import LinearQuadratic
+lq = LinearQuadratic()
+problem = make_problem(lq.log(50), lq.policy(0.5), 0.9, draws=2)
+config = fqe.FQEConfig(width=16, batch=32, steps=120)
+fitted = fqe.fit_q(problem, config, Run(member_keys(0, 6), arrangement="vectorised"))
+devices = len(fitted.trained.state.params.head.weight.sharding.device_set)
+values = fitted.on_initial().mean(-1).tolist()
+print(json.dumps([jax.device_count(), devices, values]))
+"""
+    flags = "--xla_force_host_platform_device_count=4"
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "XLA_FLAGS": flags},
+        cwd=root,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    present, used, values = json.loads(done.stdout.splitlines()[-1])
+    assert (present, used) == (4, 3)  # six members divide evenly over three of the four
+    lq = LinearQuadratic()
+    problem = make_problem(lq.log(50), lq.policy(0.5), 0.9, draws=2)
+    np.testing.assert_allclose(values, estimates(problem, Run(member_keys(0, 6))), rtol=2e-3)

@@ -1,0 +1,57 @@
+"""Initialisation and optimiser, against what they are meant to be."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from ropeval.learning.networks import MLP, Norm, orthogonal
+from ropeval.learning.optimise import Learned, adamw, descend, huber, start
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (64, 64), (256, 256), (23, 256), (256, 1), (1, 1)])
+def test_orthogonal_rows_or_columns(shape):
+    w = np.asarray(orthogonal(jax.random.key(0), shape), np.float64)
+    gram = w @ w.T if shape[0] <= shape[1] else w.T @ w
+    np.testing.assert_allclose(gram, np.eye(min(shape)), atol=2e-5)
+
+
+def test_orthogonal_matrices_are_spread_evenly():
+    """Every entry of a uniformly random 3×3 rotation has mean 0 and variance 1/3."""
+    matrices = np.asarray(jax.vmap(lambda k: orthogonal(k, (3, 3)))(jax.random.split(jax.random.key(1), 4000)))
+    np.testing.assert_allclose(matrices.mean(axis=0), 0, atol=0.05)
+    np.testing.assert_allclose(matrices.var(axis=0), 1 / 3, atol=0.03)
+
+
+def test_layer_norm_is_affine_after_normalising():
+    x = jnp.array([1.0, 2.0, 3.0, 10.0])
+    expected = (np.asarray(x) - 4) / np.std(np.asarray(x))
+    np.testing.assert_allclose(Norm(4)(x), expected, rtol=1e-4)
+
+
+def test_rows_and_single_examples_agree():
+    net = MLP(jax.random.key(0), 3, 2, 8, 2, norm=True)
+    x = jax.random.normal(jax.random.key(1), (5, 4, 3))
+    np.testing.assert_allclose(net(x), jax.vmap(jax.vmap(net))(x), atol=1e-6)
+
+
+def test_adamw_step_by_hand():
+    """Two steps of decoupled AdamW with entry-wise clipping, and the moving average, computed plainly."""
+    transform = adamw(clip=1.0, weight_decay=0.01)
+    p = np.array([1.0, -2.0])
+    state = start(jnp.asarray(p), transform)
+    target, m, v = p.copy(), np.zeros(2), np.zeros(2)
+    for t, g in enumerate(([5.0, 0.1], [-0.5, 0.2]), start=1):
+        state = descend(state, jnp.asarray(g), transform, jnp.asarray(0.1), tau=0.25)
+        g = np.clip(g, -1, 1)
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+        p = p - 0.1 * (m / (1 - 0.9**t) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8) + 0.01 * p)
+        target = target + 0.25 * (p - target)
+    assert isinstance(state, Learned)
+    np.testing.assert_allclose(state.params, p, rtol=1e-5)
+    np.testing.assert_allclose(state.target, target, rtol=1e-5)
+
+
+def test_huber_is_quadratic_then_linear():
+    np.testing.assert_allclose(huber(jnp.array([0.5, -1.0, 3.0]), 1.0), [0.125, 0.5, 2.5])
+    np.testing.assert_allclose(huber(jnp.array([3.0]), 10.0), [4.5])
