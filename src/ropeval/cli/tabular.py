@@ -35,12 +35,16 @@ def gridworld(
 ) -> None:
     """Draw the paper's gridworld: the action values, and how each metric groups the state-action pairs.
 
-    The agent starts bottom left and ends top right; the reward is minus the Manhattan distance to the end. Every cell
-    is cut into four triangles, one for each action. Pairs at distance 0 form a group. A metric suits evaluation when
-    its groups are those of equal action value: nothing merged that differs, nothing split that is equal.
+    The agent starts bottom left and ends top right; the reward is minus the
+    Manhattan distance to the end. Every cell is cut into four triangles, one
+    for each action. Pairs at distance 0 form a group. A metric suits
+    evaluation when its groups are those of equal action value: nothing merged
+    that differs, nothing split that is equal.
 
-    Try:  ropeval tabular gridworld --out pictures
-          ropeval tabular gridworld --size 5 --metric rope
+    Try it:
+
+      ropeval tabular gridworld --out pictures
+      ropeval tabular gridworld --size 5 --metric rope
     """
     metrics = _metrics(metric)
     from ropeval.tabular.figures import draw_gridworld
@@ -59,23 +63,31 @@ def gridworld(
 
 @app.command()
 def solve(
-    file: Annotated[Path, typer.Argument(help="A .npz file with the arrays named below.", metavar="FILE.npz")],
+    file: Annotated[Path, typer.Argument(help="A .npz file with the arrays named above.", metavar="FILE.npz")],
     metric: Metric = "all",
-    out: Annotated[Path | None, typer.Option(help="Folder for pairs.csv and summary.json.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for pairs.csv (q, occupancy, groups) and summary.json.")
+    ] = None,
 ) -> None:
     """Solve your own finite MDP exactly: values, the metrics' groups, and the paper's bound beside the error.
 
     FILE.npz is made by numpy.savez and holds, for S states and A actions:
 
-    P [S,A,S] transition probabilities;  r [S,A] expected rewards;  d0 [S] start distribution;
-    gamma, one number in [0,1);  pi_e [S,A] the policy to evaluate;
-    optionally  pi_b [S,A] the behaviour policy (uniform where absent)  and  terminal [S], flags 0 or 1.
+      P         [S,A,S]  transition probabilities
+      r         [S,A]    expected rewards
+      d0        [S]      start distribution
+      gamma              one number in [0, 1)
+      pi_e      [S,A]    the policy to evaluate
+      pi_b      [S,A]    the behaviour policy (optional: uniform)
+      terminal  [S]      flags 0 or 1 (optional: none)
 
     Rows of terminal states are ignored: they become self-loops with reward 0.
 
-    Try:  python -c "import numpy as np; np.savez('two.npz', P=np.full((2,2,2),.5), r=np.eye(2), d0=[1,0],
-          gamma=.9, pi_e=np.eye(2))"
-          ropeval tabular solve two.npz --out solved
+    Try it: a world of two states, where π_e stays where it is paid.
+
+      python -c "import numpy as np; np.savez('two.npz', r=np.eye(2), d0=[1,0],
+      P=np.full((2,2,2),.5), gamma=.9, pi_e=np.eye(2))"
+      ropeval tabular solve two.npz --out solved
     """
     metrics = _metrics(metric)
     from ropeval.tabular.files import folder, load_npz
@@ -86,6 +98,8 @@ def solve(
     result = study(mdp, policies["pi_e"], policies["pi_b"], metrics)
     console = Console()
     console.print(_table(result, f"{file}: {mdp.num_states} states × {mdp.num_actions} actions, γ = {mdp.gamma:g}"))
+    if result.merging:
+        console.print(_merging(result))
     if target is not None:
         paths = write_study(result, target)
         console.print(f"written: {', '.join(str(path) for path in paths)}", soft_wrap=True)
@@ -119,4 +133,15 @@ def _table(result: "Study", title: str) -> Table:
             f"{error.q_error:.3g}" if error.q_error > 1e-9 * (1 + abs(result.q).max()) else "0",
             f"{error.bound:.3g}" if name == "rope" else "–",
         )
+    return table
+
+
+def _merging(result: "Study") -> Table:
+    caption = "Two merged pairs are at most 2ε apart under ROPE. Lemma 1 bounds the error of q, Theorem 2 that of ρ."
+    table = Table(title="Merging within ε", caption=caption, caption_justify="left", title_justify="left")
+    for column in ("clusters", "ε", "error of q", "error of ρ", "bound 2ε/(1−γ)"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for one in result.merging:
+        numbers = (one.radius, one.q_error, one.value_error, one.bound)
+        table.add_row(str(one.clusters), *(f"{number:.3g}" if number > 1e-12 else "0" for number in numbers))
     return table

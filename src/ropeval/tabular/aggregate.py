@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ropeval.tabular.mdp import Array, IntArray, TabularMDP
-from ropeval.tabular.solve import action_values, pair_chain
+from ropeval.tabular.solve import action_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,8 @@ def aggregate(mdp: TabularMDP, policy: npt.ArrayLike, clustering: Clustering) ->
     """r̃(k) = mean of r over the cluster, P̃(k' | k) = mean of Pr(φ(x') = k' | y) over its members y."""
     member = np.eye(clustering.count)[clustering.labels]  # [N, K]
     mean = member.T / member.sum(axis=0)[:, None]  # [K, N]
-    P = mean @ pair_chain(mdp, policy) @ member
+    into = (mdp.policy(policy)[..., None] * member.reshape(mdp.num_states, -1, clustering.count)).sum(axis=1)  # [S, K]
+    P = (mean @ mdp.pair_transitions) @ into
     r = mean @ mdp.r.reshape(-1)
     values = np.linalg.solve(np.eye(clustering.count) - mdp.gamma * P, r)
     return AggregatedProcess(P, r, np.asarray(values, dtype=np.float64))

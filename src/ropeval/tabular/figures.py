@@ -5,8 +5,8 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
-from matplotlib.patches import Polygon, Rectangle
 
 from ropeval.tabular.files import replacing
 from ropeval.tabular.gridworld import Gridworld
@@ -36,20 +36,21 @@ NUMBER_AT = ((0.5, 0.82), (0.80, 0.5), (0.5, 0.18), (0.20, 0.5))
 def draw_gridworld(grid: Gridworld, result: Study, out: Path, metrics: list[str]) -> list[Path]:
     """One picture for q and one for each metric, and all of them side by side; PNG and SVG."""
     panels = ["q", *metrics]
+    zoom = max(1.0, min(grid.size, NUMBERS_UP_TO) / 3.5)  # room for the numbers of larger grids
     paths = []
     for name in panels:
-        figure = Figure(figsize=(4.2, 4.6), layout="constrained")
-        _panel(figure.subplots(), grid, result, name)
+        figure = Figure(figsize=(4.2 * zoom, 4.6 * zoom), layout="constrained")
+        _panel(figure.subplots(), grid, result, name, zoom)
         paths += save(figure, out / f"gridworld-{name}")
     if len(panels) > 2:
-        figure = Figure(figsize=(3.5 * len(panels), 3.9), layout="constrained")
+        figure = Figure(figsize=(3.5 * zoom * len(panels), 3.9 * zoom), layout="constrained")
         for axes, name in zip(figure.subplots(1, len(panels)), panels, strict=True):
-            _panel(axes, grid, result, name)
+            _panel(axes, grid, result, name, zoom)
         paths += save(figure, out / "gridworld-all")
     return paths
 
 
-def _panel(axes: Axes, grid: Gridworld, result: Study, name: str) -> None:
+def _panel(axes: Axes, grid: Gridworld, result: Study, name: str, zoom: float) -> None:
     q = result.q.reshape(-1)[grid.mdp.live_pairs]  # [n]
     if name == "q":
         labels, title = result.q_labels, "action values $q^{\\pi_e}$"
@@ -61,26 +62,27 @@ def _panel(axes: Axes, grid: Gridworld, result: Study, name: str) -> None:
         verdict = "as q" if groups.aligned else f"{groups.merged} merged, {groups.split} split"
         note = f"{groups.count} groups: {verdict}"
         numbers = [str(label + 1) for label in labels]
-    _triangles(axes, grid, labels, numbers)
+    _triangles(axes, grid, labels, numbers, zoom)
     axes.set_title(f"{title}\n{note}", fontsize=11)
 
 
-def _triangles(axes: Axes, grid: Gridworld, labels: IntArray, numbers: list[str]) -> None:
+def _triangles(axes: Axes, grid: Gridworld, labels: IntArray, numbers: list[str], zoom: float) -> None:
     colours = palette(labels)
     text = grid.size <= NUMBERS_UP_TO
-    fontsize = 30.0 / grid.size * (0.75 if max(map(len, numbers)) > 3 else 1.0)
-    for index, pair in enumerate(grid.mdp.live_pairs):
-        state, action = divmod(int(pair), 4)
-        row, column = divmod(state, grid.size)
-        corners = [(column + x, row + y) for x, y in TRIANGLES[action]]
-        axes.add_patch(Polygon(corners, facecolor=colours[labels[index]], edgecolor="white", linewidth=0.8))
-        if text:
-            x, y = NUMBER_AT[action]
-            where = (column + x, row + y)
-            axes.text(*where, numbers[index], ha="center", va="center", fontsize=fontsize, color="0.1")
-    for cell in range(grid.size**2):
-        row, column = divmod(cell, grid.size)
-        axes.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor="0.25", linewidth=1.2))
+    fontsize = 30.0 * zoom / grid.size * (0.75 if max(map(len, numbers)) > 3 else 1.0)
+    thin = min(1.0, 6.0 / grid.size)
+    state, action = np.divmod(grid.mdp.live_pairs, 4)
+    corner = np.stack([state % grid.size, state // grid.size], axis=1)  # [n, 2] of each pair's cell
+    triangles = corner[:, None, :] + np.array(TRIANGLES)[action]  # [n, 3, 2]
+    axes.add_collection(
+        PolyCollection(list(triangles), facecolors=colours[labels], edgecolors="white", linewidths=0.8 * thin)
+    )
+    if text:
+        for (x, y), number in zip(corner + np.array(NUMBER_AT)[action], numbers, strict=True):
+            axes.text(x, y, number, ha="center", va="center", fontsize=fontsize, color="0.1")
+    lines = np.arange(grid.size + 1)
+    axes.hlines(lines, 0, grid.size, color="0.25", linewidth=1.2 * thin)
+    axes.vlines(lines, 0, grid.size, color="0.25", linewidth=1.2 * thin)
     axes.text(0.5, -0.04, "start", ha="center", va="top", fontsize=9, color="0.3")
     if (np.bincount(labels) == 1).any():
         axes.text(grid.size, -0.04, "grey: a group of one", ha="right", va="top", fontsize=9, color="0.3")

@@ -2,14 +2,20 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from ropeval.errors import UserError
-from ropeval.tabular.aggregate import AggregationError, aggregation_error, by_first_appearance, zero_groups
+from ropeval.tabular.aggregate import (
+    AggregationError,
+    aggregation_error,
+    by_first_appearance,
+    neighbourhoods,
+    zero_groups,
+)
 from ropeval.tabular.files import replacing
 from ropeval.tabular.mdp import Array, IntArray, TabularMDP
 from ropeval.tabular.metrics import METRICS, build_metric
@@ -47,6 +53,7 @@ class Study:
     value_b: float
     q_labels: IntArray  # [n] live pairs grouped by equal q
     groups: dict[str, MetricGroups]
+    merging: list[AggregationError]  # ROPE's ε-neighbourhoods, ε rising; empty where ROPE was not asked for
 
     @property
     def q_count(self) -> int:
@@ -69,7 +76,7 @@ def study(mdp: TabularMDP, pi_e: npt.ArrayLike, pi_b: npt.ArrayLike, metrics: Se
     q_labels = by_falling_q(zero_groups(gaps, tol).labels, flat)
     same_q = q_labels[:, None] == q_labels[None, :]
 
-    groups = {}
+    groups, merging = {}, []
     for name in names:
         metric = build_metric(name, mdp, pi_e, pi_b)
         d = metric.fixed_point()  # [N, N]
@@ -83,7 +90,19 @@ def study(mdp: TabularMDP, pi_e: npt.ArrayLike, pi_b: npt.ArrayLike, metrics: Se
             split=int((~together & same_q).sum()) // 2,
             aggregated=aggregation_error(mdp, pi_e, everything),
         )
-    return Study(mdp, q, occupancy(mdp, pi_e), policy_value(mdp, pi_e), policy_value(mdp, pi_b), q_labels, groups)
+        if name == "rope":
+            merging = merging_errors(mdp, pi_e, d)
+    visits, value_e, value_b = occupancy(mdp, pi_e), policy_value(mdp, pi_e), policy_value(mdp, pi_b)
+    return Study(mdp, q, visits, value_e, value_b, q_labels, groups, merging)
+
+
+def merging_errors(mdp: TabularMDP, pi_e: npt.ArrayLike, d: Array) -> list[AggregationError]:
+    """What merging within ε costs, for ε at a few quantiles of the distances between different pairs."""
+    apart = d[np.triu_indices(len(d), 1)]
+    apart = apart[apart > 0]
+    radii = np.unique(np.quantile(apart, [0.0, 0.05, 0.2, 0.5, 1.0]).round(12)) if len(apart) else np.zeros(0)
+    found = [aggregation_error(mdp, pi_e, neighbourhoods(d, float(radius) + 1e-9)) for radius in radii]
+    return list({one.clusters: one for one in found}.values())
 
 
 def by_falling_q(labels: IntArray, q: Array) -> IntArray:
@@ -108,6 +127,7 @@ def write_study(result: Study, out: Path) -> list[Path]:
         "value_pi_e": result.value_e,
         "value_pi_b": result.value_b,
         "groups_q": result.q_count,
+        "merging": [asdict(one) for one in result.merging],
         "metrics": {
             name: {
                 "groups": groups.count,
