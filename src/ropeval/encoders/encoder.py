@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ropeval.data import Transitions
+from ropeval.data import Dataset, Transitions
 from ropeval.data.transitions import Problem
 from ropeval.learning.engine import Run, Trained
+from ropeval.policies import Policy
 from ropeval.settings import PartConfig
 
 
@@ -25,3 +26,4 @@ class Encoder:
     fit: Callable[[Problem, Any, Run], Encoded]
     summary: str
     presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # preset name -> overrides
+    check: Callable[[Dataset, Policy], None] | None = None  # refuses, before any work, what it cannot encode

@@ -125,10 +125,10 @@ def fit_q(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") -> 
     return FittedQ(trained, problem.transitions, problem.gamma, scale)
 
 
-def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
+def estimate(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") -> Estimated:
     """Mean of every member's q̄ over the initial states and the policy's actions there."""
-    fitted = fit_q(problem, config, run)
-    return Estimated(fitted.on_initial().mean(axis=-1), {"fqe": fitted.trained})
+    fitted = fit_q(problem, config, run, stage)
+    return Estimated(fitted.on_initial().mean(axis=-1), {stage: fitted.trained})
 
 
 @partial(jax.jit, static_argnums=(0, 1))

@@ -1,0 +1,216 @@
+"""What ROPE and its rivals share: the form of the learned distance, the network behind it, the loss, the training.
+
+Each is the fixed point of
+
+    d(x₁, x₂) = c·|u₁ − u₂| + γ·E[ d(x₁', x₂') ]
+
+for a signal u of a state-action pair (the reward, say) and a way to take the next actions. It is learned as
+
+    d̃(x₁, x₂) = ½(‖φ(x₁)‖² + ‖φ(x₂)‖²) + β·angle(φ(x₁), φ(x₂))
+
+by bootstrapping over pairs of independently drawn rows:
+
+    minimise  E_D[ huber( c·|u₁ − u₂| + γ·d̃(φ̄(x₁'), φ̄(x₂')) − d̃(φ(x₁), φ̄(x₂)) ) ]
+
+φ̄, the moving average of φ, encodes the second pair and all next pairs, and is the encoder that is used in the end.
+
+As in the authors' code, and unlike everywhere else here, termination does not cut the long-term distance.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Annotated, Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+
+from ropeval.data.transitions import Problem, Rows, Transitions
+from ropeval.encoders.encoder import Encoded
+from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
+from ropeval.learning.networks import MLP, Norm
+from ropeval.learning.optimise import Learned, adamw, descend, huber, start
+from ropeval.settings import PartConfig
+
+EPS = 5e-5  # keeps the root's gradient finite where two encodings point the same way
+TINY = 1e-12  # and the cosine finite where an encoding vanishes
+COLLAPSED_STD = 0.05  # healthy tanh features vary by about 0.5
+SATURATED_SIZE = 0.95  # and have a mean size well below 1
+CURVE_ROWS = 4096
+BLOCK = 65_536  # rows encoded at a time
+
+FRACTIONS = {"X/3": 3, "X/2": 2, "X": 1}
+MIN_DIM = 4  # LayerNorm takes two degrees of freedom: one feature would be a constant, two would be a sign
+Dim = Annotated[int, Field(ge=2)] | Literal["X/3", "X/2", "X"]
+
+
+class SimilarityConfig(PartConfig):
+    steps: PositiveInt = 15_000
+    learning_rate: PositiveFloat = 3e-4
+    batch: PositiveInt = 256  # pairs of rows
+    width: PositiveInt = 256
+    depth: PositiveInt = 2
+    dim: Dim = "X/2"  # size of φ; X is that of state and action together
+    beta: NonNegativeFloat = 1.0  # weight of the angle
+    huber_delta: PositiveFloat = 1.0
+    tau: PositiveFloat = 0.02
+    weight_decay: NonNegativeFloat = 1e-2
+    gradient_clip: PositiveFloat = 1.0
+
+
+PAPER = {"steps": 300_000, "learning_rate": 1e-5, "batch": 512, "tau": 0.005}
+
+
+# --- the distance ---------------------------------------------------------------------------------------------
+
+
+def distance(x: Array, y: Array, beta: Array) -> Array:
+    """d̃ = ½(‖x‖²+‖y‖²) + β·angle(x, y), for two encodings [d]."""
+    cos = x @ y / jnp.sqrt((x @ x) * (y @ y) + TINY)
+    return 0.5 * (x @ x + y @ y) + beta * jnp.arctan2(jnp.sqrt(1.0 + EPS - cos**2), cos)
+
+
+class SimilarityNet(eqx.Module):
+    """φ: ReLU layers, linear, LayerNorm, tanh."""
+
+    body: MLP
+    norm: Norm
+
+    def __init__(self, key: Array, inputs: int, dim: int, width: int, depth: int):
+        self.body, self.norm = MLP(key, inputs, dim, width, depth), Norm(dim)
+
+    def __call__(self, x: Array) -> Array:
+        return jnp.tanh(self.norm(self.body(x)))
+
+
+def sampled_target(signal: Array, next_phi: Array, gamma: float, beta: Array, scale: Array) -> Array:
+    """The sampled operator: c·|u₁ − u₂| + γ·d̃(x₁', x₂'), for signals [2] and next encodings [2, d] of a pair."""
+    return scale * jnp.abs(signal[0] - signal[1]) + gamma * distance(next_phi[0], next_phi[1], beta)
+
+
+def loss(
+    phi: SimilarityNet,
+    fixed: SimilarityNet,
+    x: Array,
+    next_x: Array,
+    signal: Array,
+    gamma: float,
+    beta: Array,
+    scale: Array,
+    delta: float,
+) -> Array:
+    """For pairs x [2, batch, X], next_x [2, batch, X], signal [2, batch]; `fixed` is φ̄."""
+    encoded = fixed(jnp.concatenate([x[1], next_x[0], next_x[1]])).reshape(3, x.shape[1], -1)
+    second, next_phi = jax.lax.stop_gradient((encoded[0], encoded[1:]))
+    operator = partial(sampled_target, gamma=gamma, beta=beta, scale=scale)
+    target = jax.vmap(operator, in_axes=1)(signal, next_phi)  # [batch]
+    current = jax.vmap(partial(distance, beta=beta))(phi(x[0]), second)  # [batch]
+    return huber(target - current, delta).mean()
+
+
+# --- a metric, and its learner --------------------------------------------------------------------------------
+
+NextPair = Callable[[Array, Array], Array]  # next_x [2, batch, K, X], key -> [2, batch, X]
+
+
+def independent_actions(next_x: Array, key: Array) -> Array:
+    """One of the K drawn actions per row and step, as the paper samples one; over the steps all are seen."""
+    sides, rows, draws, size = next_x.shape
+    chosen = jax.random.randint(key, (sides * rows,), 0, draws)
+    return next_x.reshape(sides * rows, draws, size)[jnp.arange(sides * rows), chosen].reshape(sides, rows, size)
+
+
+class Metric(NamedTuple):
+    """What tells one metric from another."""
+
+    rows: Rows  # to learn from: `reward` holds the signal u, `next_x` the next state with the next actions
+    scale: float = 1.0  # c
+    next_pair: NextPair = independent_actions  # hashable: it decides which program is compiled
+
+
+@lru_cache(maxsize=64)
+def make_learner(config: SimilarityConfig, inputs: int, dim: int, gamma: float, next_pair: NextPair) -> Learner:
+    transform = adamw(config.gradient_clip, config.weight_decay)
+
+    def init(key: Array, hyper: Hyper) -> Learned:
+        return start(SimilarityNet(key, inputs, dim, config.width, config.depth), transform)
+
+    def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
+        x, next_x, signal = (a.reshape(2, config.batch, *a.shape[1:]) for a in (batch.x, batch.next_x, batch.reward))
+        error, gradient = jax.value_and_grad(loss)(
+            state.params,
+            state.target,
+            x,
+            next_pair(next_x, key),
+            signal,
+            gamma,
+            hyper["beta"],
+            hyper["scale"],
+            config.huber_delta,
+        )
+        return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
+
+    def probe(state: Learned, transitions: Transitions) -> Metrics:
+        x = transitions.rows.x
+        features = state.target(x[:: max(1, len(x) // CURVE_ROWS)])  # [rows, d]
+        return {
+            "feature_mean": features.mean(),
+            "feature_std": features.std(axis=0).mean(),
+            "feature_size": jnp.abs(features).mean(),  # near 1: every feature sits at an end of its range
+        }
+
+    return Learner(init, update, probe, 2 * config.batch)
+
+
+def output_dim(dim: int | str, inputs: int) -> int:
+    """The size of φ. Fractions are the paper's; for tasks smaller than its own they stop at `MIN_DIM`."""
+    return dim if isinstance(dim, int) else max(MIN_DIM, inputs // FRACTIONS[dim])
+
+
+def fit_metric(problem: Problem, metric: Metric, config: SimilarityConfig, run: Run, stage: str) -> Encoded:
+    """Train φ for every member on the metric's rows, then encode the whole log with each member's own φ."""
+    raw = problem.transitions
+    learner = make_learner(config, raw.dim, output_dim(config.dim, raw.dim), problem.gamma, metric.next_pair)
+    hyper = {
+        "learning_rate": jnp.full(run.members, config.learning_rate),
+        "beta": jnp.full(run.members, config.beta),
+        "scale": jnp.full(run.members, metric.scale),
+    }
+    trained = train(learner, Transitions(metric.rows, raw.initial_x), hyper, config.steps, run, stage)
+    return Encoded(encode(trained.state.target, raw), {stage: trained}, collapse_warnings(trained))
+
+
+@jax.jit
+def encode(nets: Any, raw: Transitions) -> Transitions:
+    """Features for all rows, [M, …]: the data are transformed once, and the estimator then trains on them."""
+
+    def one(net: Any) -> tuple[Array, Array, Array]:
+        apply = partial(jax.lax.map, net, batch_size=BLOCK)
+        flat_next = apply(raw.rows.next_x.reshape(-1, raw.dim))
+        x, initial = apply(raw.rows.x), apply(raw.initial_x.reshape(-1, raw.dim))
+        shape = (*raw.rows.next_x.shape[:2], -1)
+        return x, flat_next.reshape(shape), initial.reshape(*raw.initial_x.shape[:2], -1)
+
+    x, next_x, initial = jax.lax.map(one, nets)
+    return Transitions(raw.rows._replace(x=x, next_x=next_x), initial, per_member=True)
+
+
+def collapse_warnings(trained: Trained) -> tuple[str, ...]:
+    """Features that hardly vary, or that are mere signs, tell too few states apart for q to be right."""
+    std, size = trained.curves["feature_std"][-1], trained.curves["feature_size"][-1]  # [M]
+    flat, signs = std < COLLAPSED_STD, (std >= COLLAPSED_STD) & (size > SATURATED_SIZE)
+    found = []
+    for what, which, shown in (
+        ("collapsed (mean feature std {:.3g}; healthy is about 0.5)", flat, std),
+        ("saturated (mean |feature| {:.3g} of at most 1, so that each is hardly more than a sign)", signs, size),
+    ):
+        if which.any():
+            count = f"{int(which.sum())} of {len(std)} members"
+            found.append(
+                f"the representation {what.format(np.median(shown[which]))} in {count}: it tells few states "
+                "apart, and the estimate drifts to the log's mean reward/(1−γ); compare with that"
+            )
+    return tuple(found)
