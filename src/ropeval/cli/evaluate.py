@@ -31,7 +31,7 @@ LogArgument = Annotated[
 PoliciesArgument = Annotated[
     list[str],
     typer.Argument(
-        metavar="POLICY...",
+        metavar="POLICY",
         help="FILE.npz[@stochastic|@mean|@offset], uniform[:LOW,HIGH], or package.module:name of a function "
         "f(observations) or f(observations, rng).",
     ),

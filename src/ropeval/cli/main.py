@@ -14,6 +14,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # help texts hold brackets, which markup would swallow
     context_settings={"help_option_names": ["-h", "--help"]},
     help="What would this policy earn, judged only from logged data?",
 )
@@ -43,7 +44,7 @@ app.add_typer(tabular.app, name="tabular")
 def main(arguments: list[str] | None = None) -> None:
     prepare()
     try:
-        app(args=arguments)
+        app(args=arguments, prog_name="ropeval")
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

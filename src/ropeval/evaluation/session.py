@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ropeval.data import Dataset, Problem, make_problem
 from ropeval.errors import UserError
 from ropeval.evaluation.evaluate import answer
@@ -22,6 +24,7 @@ from ropeval.evaluation.methods import Method
 from ropeval.evaluation.result import Estimate
 from ropeval.files import write_atomically, write_text
 from ropeval.policies import Policy
+from ropeval.policies.policy import draw_actions
 from ropeval.version import __version__
 
 Report = Callable[[int, str, float], None]  # (which estimate, stage, fraction done)
@@ -43,7 +46,16 @@ class Session:
         names = [p.name for p in self.policies]
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
-            raise UserError(f"two policies are named {twice[0]!r}; rename one file so that the rows can be told apart")
+            raise UserError(f"two policies are named {twice[0]!r}; rename one so that the rows can be told apart")
+        if not 0.0 <= self.gamma < 1.0:
+            raise UserError(f"gamma is {self.gamma}; it must be at least 0 and less than 1")
+        if self.draws is not None and self.draws < 1:
+            raise UserError(f"{self.draws} actions per state were asked for; at least 1 is needed")
+        for policy in self.policies:  # before anything is written: do they answer, and in the right shape?
+            policy.check(self.dataset.space)
+            draw_actions(policy, self.dataset.observations[:2], 1, np.random.default_rng(0))
+        for policy, method in self.questions:  # before any training: the last question may be the impossible one
+            method.check(self.dataset, policy)
 
     @property
     def questions(self) -> list[tuple[Policy, Method]]:

@@ -5,12 +5,13 @@ checkpoint and reports progress. Step t of a member depends only on that member'
 chunk length, on the other members, or on how the members are arranged over cores and devices.
 """
 
+import operator
 import os
 import time
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -26,7 +27,7 @@ from ropeval.learning.checkpoint import Checkpoint, Snapshot
 
 Hyper = dict[str, Array]  # per-member scalars, [M] each outside and [] inside a learner
 Metrics = dict[str, Array]
-MAX_CHUNK = 1_000
+MIN_CHUNK, MAX_CHUNK = 10, 1_000
 CURVE_POINTS = 50
 DIVERGED_AT_BOUNDS = 10.0  # an estimate beyond so many times the reward bound is nonsense, not optimism
 CHECKPOINT_SHARE = 0.1  # of the time, at most, goes into writing checkpoints
@@ -85,7 +86,9 @@ def train(
     snapshot = run.checkpoint.load(stage, arrange.shapes()) if run.checkpoint else None
     if snapshot is None:
         snapshot = Snapshot(arrange.init(), 0, {}, np.full(run.members, -1))
-    chunk = int(np.clip(steps // CURVE_POINTS, 1, MAX_CHUNK))
+    else:
+        snapshot = replace(snapshot, state=arrange.unstack(snapshot.state))
+    chunk = int(np.clip(steps // CURVE_POINTS, MIN_CHUNK, MAX_CHUNK))
     saved, cost = time.monotonic(), 0.0
     while snapshot.step < steps:
         start, length = snapshot.step, min(chunk, steps - snapshot.step)
@@ -98,13 +101,13 @@ def train(
         snapshot = snapshot.extended(state, start + length, seen, _diverged(seen, bound))
         if run.checkpoint and (snapshot.step == steps or time.monotonic() - saved >= cost / CHECKPOINT_SHARE):
             began = time.monotonic()
-            run.checkpoint.save(stage, snapshot)
+            run.checkpoint.save(stage, replace(snapshot, state=arrange.stack(snapshot.state)))
             saved = time.monotonic()
             cost = saved - began
     if run.report:
         run.report(stage, 1.0)
     points = np.minimum(np.arange(1, -(-steps // chunk) + 1) * chunk, steps)
-    return Trained(snapshot.state, points, snapshot.curves, snapshot.diverged_at)
+    return Trained(arrange.stack(snapshot.state), points, snapshot.curves, snapshot.diverged_at)
 
 
 def _diverged(seen: dict[str, NDArray[np.float32]], bound: float | None) -> NDArray[np.bool_]:
@@ -159,33 +162,41 @@ class _Threads:
 
     def __init__(self, learner: Learner, transitions: Transitions, hyper: Hyper, keys: Array):
         self.learner, self.transitions, self.hyper, self.keys = learner, transitions, hyper, keys
+        self.members = _unstack((keys, hyper))
 
     def shapes(self) -> Any:
         return jax.eval_shape(jax.vmap(self.learner.init), self.keys, self.hyper)
 
-    def init(self) -> Any:
-        return _vectorised_init(self.learner, self.keys, self.hyper)
+    def init(self) -> list[Any]:
+        return self.unstack(_init_of_all(self.learner, self.keys, self.hyper))
+
+    def unstack(self, state: Any) -> list[Any]:
+        """The states of the members one by one, as they are trained here."""
+        return _unstack(state)
+
+    def stack(self, states: list[Any]) -> Any:
+        """All states in one tree that leads with the member axis, as everyone else sees them."""
+        return _stack(states)
 
     def chunk(
-        self, state: Any, start: int, length: int, done: Callable[[float], None]
-    ) -> tuple[Any, dict[str, NDArray[np.float32]]]:
-        members = len(self.keys)
-        own = [jax.tree.map(lambda a, i=i: a[i], (state, self.keys, self.hyper)) for i in range(members)]
-
+        self, states: list[Any], start: int, length: int, done: Callable[[float], None]
+    ) -> tuple[list[Any], dict[str, NDArray[np.float32]]]:
         def one(i: int) -> Any:
-            result = _chunk_of_one(self.learner, length, *own[i], jnp.int32(start), self.transitions, jnp.int32(i))
-            return jax.block_until_ready(result)
+            own = (states[i], *self.members[i], jnp.int32(start), self.transitions, jnp.int32(i))
+            return jax.block_until_ready(_chunk_of_one(self.learner, length, *own))
 
         pool = ThreadPoolExecutor(_cores())
         try:
             results = []
-            for place, future in enumerate([pool.submit(one, i) for i in range(members)]):
+            for place, future in enumerate([pool.submit(one, i) for i in range(len(states))]):
                 results.append(future.result())
-                done((place + 1) / members)
+                done((place + 1) / len(states))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-        state, metrics = jax.tree.map(lambda *leaves: jnp.stack(leaves), *results)
-        return state, {name: np.asarray(values) for name, values in metrics.items()}
+        metrics = [metrics for _, metrics in results]
+        return [state for state, _ in results], {
+            name: np.array([m[name] for m in metrics], np.float32) for name in metrics[0]
+        }
 
 
 class _Vectorised:
@@ -209,12 +220,17 @@ class _Vectorised:
         return jax.eval_shape(jax.vmap(self.learner.init), self.keys, self.hyper)
 
     def init(self) -> Any:
-        return _vectorised_init(self.learner, self.keys, self.hyper)
+        return _init_of_all(self.learner, self.keys, self.hyper)
+
+    def unstack(self, state: Any) -> Any:
+        return jax.device_put(state, self._split)
+
+    def stack(self, state: Any) -> Any:
+        return state
 
     def chunk(
         self, state: Any, start: int, length: int, done: Callable[[float], None]
     ) -> tuple[Any, dict[str, NDArray[np.float32]]]:
-        state = jax.device_put(state, self._split)
         state, metrics = _chunk_of_all(
             self.learner, length, state, self.keys, self.hyper, jnp.int32(start), self.transitions
         )
@@ -224,9 +240,20 @@ class _Vectorised:
 
 
 @partial(jax.jit, static_argnums=0)
-def _vectorised_init(learner: Learner, keys: Array, hyper: Hyper) -> Any:
+def _init_of_all(learner: Learner, keys: Array, hyper: Hyper) -> Any:
     # A copy of every leaf: initial targets are the parameters themselves, and one buffer may not be donated twice.
     return jax.tree.map(jnp.copy, jax.vmap(learner.init)(keys, hyper))
+
+
+@jax.jit
+def _unstack(tree: Any) -> list[Any]:
+    members = len(jax.tree.leaves(tree)[0])
+    return [jax.tree.map(operator.itemgetter(i), tree) for i in range(members)]
+
+
+@jax.jit
+def _stack(trees: list[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
 _chunk_of_one = jax.jit(_train_chunk, static_argnums=(0, 1))

@@ -1,0 +1,5 @@
+"""`python -m ropeval`."""
+
+from ropeval.cli.main import main
+
+main()

@@ -1,0 +1,284 @@
+"""`ropeval evaluate` as a user types it: answers, files, resuming, and every kind of bad input."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+from ropeval.cli.main import main
+from tests.problems import LinearQuadratic
+
+FAST = ["--members", "2", "--steps", "40", "--set", "fqe.width=16", "--set", "rope.width=16", "--gamma", "0.9"]
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A log, a policy file and a module with a policy, in the current folder."""
+    log = LinearQuadratic().log(30)
+    names = ("observations", "actions", "rewards", "terminations", "truncations", "next_observations")
+    np.savez(tmp_path / "log.npz", **{n: getattr(log, n) for n in names})
+    rng = np.random.default_rng(0)
+    shapes = {"fc0": (8, 2), "mean": (1, 8), "logstd": (1, 8)}
+    weights = {f"{n}_w": rng.standard_normal(s).astype(np.float32) * 0.3 for n, s in shapes.items()}
+    biases = {f"{n}_b": np.zeros(s[0], np.float32) for n, s in shapes.items()}
+    np.savez(tmp_path / "policy.npz", **weights, **biases)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*arguments):
+    """Exit code of the program."""
+    with pytest.raises(SystemExit) as caught:
+        main(["evaluate", *map(str, arguments)])
+    return caught.value.code or 0
+
+
+def test_the_table_and_the_files(files, capsys):
+    assert call("log.npz", "policy.npz", "policy.npz@mean", *FAST, "--out", "out") == 0
+    printed = capsys.readouterr().out
+    for word in ("policy", "policy@mean", "stochastic", "deterministic", "mean-reward", "mean-return", "rope+fqe"):
+        assert word in printed
+    rows = json.loads((files / "out/result.json").read_text())
+    assert [(r["policy"], r["method"]) for r in rows] == [
+        (p, m) for p in ("policy", "policy@mean") for m in ("mean-reward", "mean-return", "fqe", "rope+fqe")
+    ]
+    wanted = {
+        "policy",
+        "method",
+        "value",
+        "low",
+        "high",
+        "members",
+        "warnings",
+        "config",
+        "data_sha256",
+        "version",
+        "seconds",
+    }
+    for row in rows:
+        assert wanted <= set(row)
+        assert row["low"] <= row["value"] <= row["high"]
+    assert len(rows[2]["members"]) == 2
+    assert np.mean(rows[2]["members"]) == pytest.approx(rows[2]["value"])
+    assert rows[2]["config"]["fqe"]["width"] == 16
+    assert rows[3]["config"]["rope"]["steps"] == 40
+    curves = polars.read_parquet(files / "out/curves.parquet")
+    assert set(curves["stage"]) == {"fqe", "rope"}
+    assert {"loss", "estimate", "feature_std"} <= set(curves["metric"])
+    assert (files / "out/curves.png").read_bytes()[:4] == b"\x89PNG"
+    assert sorted(p.name for p in (files / "out").iterdir()) == [
+        "curves.parquet",
+        "curves.png",
+        "result.json",
+        "run.json",
+    ]
+
+
+def test_json_prints_the_list_and_nothing_else(files, capsys):
+    assert call("log.npz", "policy.npz", "--method", "mean-reward", "--method", "fqe", *FAST, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [r["method"] for r in rows] == ["mean-reward", "fqe"]
+    saved = list(files.glob("ropeval-results/log-*/result.json"))
+    assert len(saved) == 1
+    assert json.loads(saved[0].read_text()) == rows
+
+
+def test_settings_from_a_file_and_over_it(files, capsys):
+    Path("my.toml").write_text('gamma = 0.5\nmembers = 3\nmethod = ["fqe"]\nsteps = 30\n[fqe]\nwidth = 8\ndepth = 3\n')
+    assert call("log.npz", "policy.npz", "--config", "my.toml", "--gamma", "0.8", "--set", "fqe.depth=1", "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (row["config"]["gamma"], row["config"]["members"]) == (0.8, 3)
+    assert {k: row["config"]["fqe"][k] for k in ("width", "depth", "steps")} == {"width": 8, "depth": 1, "steps": 30}
+
+
+def test_the_paper_preset(files, capsys):
+    from ropeval.evaluation.methods import make_method
+
+    fqe = make_method("rope+fqe", preset="paper").describe()
+    assert (fqe["fqe"]["steps"], fqe["fqe"]["learning_rate"], fqe["fqe"]["batch"]) == (300_000, 1e-5, 512)
+    assert (fqe["rope"]["steps"], fqe["rope"]["tau"]) == (300_000, 0.005)
+
+
+def test_resuming_a_finished_run_shows_it_again(files, capsys):
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--out", "out"]
+    assert call(*command) == 0
+    before = (files / "out/result.json").read_bytes()
+    assert call(*command) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert call(*command, "--resume") == 0
+    assert "fqe" in capsys.readouterr().out
+    assert (files / "out/result.json").read_bytes() == before
+    assert call(*command, "--overwrite") == 0
+
+
+def without_seconds(path):
+    rows = json.loads(path.read_text())
+    for row in rows:
+        del row["seconds"]
+    return rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_killed_and_resumed_gives_the_same_bits(files, how):
+    options = [*FAST, "--steps", "3000", "--method", "fqe", "--method", "rope+fqe"]
+    program = [sys.executable, "-m", "ropeval", "evaluate", "log.npz", "policy.npz", *options]
+    subprocess.run([*program, "--out", "whole"], check=True, capture_output=True)
+    command = [*program, "--out", "broken"]
+    for progressed in ("broken/.work/0/fqe.npz", "broken/.work/1/rope.npz"):
+        process = subprocess.Popen([*command, "--resume"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 120
+        while not Path(progressed).exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(how)
+        _, stderr = process.communicate(timeout=60)
+        assert process.returncode in (-how, 130)
+        if how == signal.SIGINT:
+            assert "--resume" in stderr
+    assert not Path("broken/result.json").exists()
+    subprocess.run([*command, "--resume"], check=True, capture_output=True)
+    assert without_seconds(Path("broken/result.json")) == without_seconds(Path("whole/result.json"))
+    assert polars.read_parquet("broken/curves.parquet").equals(polars.read_parquet("whole/curves.parquet"))
+
+
+def damage(change):
+    """A copy of the log with something wrong in it."""
+    with np.load("log.npz") as file:
+        columns = dict(file)
+    change(columns)
+    np.savez("bad.npz", **columns)
+    return "bad.npz"
+
+
+def nan_reward(columns):
+    columns["rewards"][17] = np.nan
+
+
+BAD = {
+    "missing log": (lambda: ["absent.npz", "policy.npz"], "absent.npz: no such log"),
+    "missing policy": (lambda: ["log.npz", "absent.npz"], "absent.npz: no such file"),
+    "truncated log": (
+        lambda: [Path("bad.npz").write_bytes(Path("log.npz").read_bytes()[:1000]) and "bad.npz", "policy.npz"],
+        "damaged or cut short",
+    ),
+    "nan reward": (lambda: [damage(nan_reward), "policy.npz"], "rewards is nan at row 17"),
+    "lengths": (
+        lambda: [damage(lambda c: c.update(actions=c["actions"][:9])), "policy.npz"],
+        "actions has 9 rows but rewards has 300",
+    ),
+    "empty": (lambda: [damage(lambda c: c.update({k: v[:0] for k, v in c.items()})), "policy.npz"], "the log is empty"),
+    "observation size": (
+        lambda: [
+            damage(lambda c: [c.pop("next_observations"), c.update(observations=np.zeros((300, 5)))]),
+            "policy.npz",
+        ],
+        "observations of size 2, but the log's have size 5",
+    ),
+    "action shape": (
+        lambda: [damage(lambda c: c.update(actions=np.zeros((300, 2, 2)))), "policy.npz"],
+        "actions has shape (300, 2, 2)",
+    ),
+    "action size": (
+        lambda: [damage(lambda c: c.update(actions=np.zeros((300, 3)))), "policy.npz"],
+        "1 numbers per action, but the log has 3",
+    ),
+    "gamma": (lambda: ["log.npz", "policy.npz", "--gamma", "1.0"], "gamma is 1.0"),
+    "gamma below": (lambda: ["log.npz", "policy.npz", "--gamma", "-0.5"], "gamma is -0.5"),
+    "gamma not a number": (lambda: ["log.npz", "policy.npz", "--gamma", "often"], "often"),
+    "method": (lambda: ["log.npz", "policy.npz", "--method", "magic"], "unknown method 'magic'; choose from"),
+    "composition": (lambda: ["log.npz", "policy.npz", "--method", "rope+mean-reward"], "takes no features"),
+    "setting": (lambda: ["log.npz", "policy.npz", "--set", "fqe.wdith=3"], "unknown setting 'fqe.wdith'"),
+    "setting's value": (lambda: ["log.npz", "policy.npz", "--set", "fqe.width=-3"], "setting fqe.width is -3"),
+    "setting's form": (lambda: ["log.npz", "policy.npz", "--set", "width"], "expected PART.FIELD=VALUE"),
+    "part": (lambda: ["log.npz", "policy.npz", "--set", "fqee.width=3"], "unknown part 'fqee'"),
+    "preset": (lambda: ["log.npz", "policy.npz", "--preset", "wild"], "unknown preset 'wild'"),
+    "members": (lambda: ["log.npz", "policy.npz", "--members", "0"], "members"),
+    "steps": (lambda: ["log.npz", "policy.npz", "--steps", "0"], "steps"),
+    "seed": (lambda: ["log.npz", "policy.npz", "--seed", "-1"], "seed"),
+    "draws": (lambda: ["log.npz", "policy.npz", "--draws", "0"], "actions per state"),
+    "no config": (lambda: ["log.npz", "policy.npz", "--config", "absent.toml"], "absent.toml: no such configuration"),
+    "config": (
+        lambda: [Path("x.toml").write_text("gamma = ") and "log.npz", "policy.npz", "--config", "x.toml"],
+        "as TOML",
+    ),
+    "config option": (
+        lambda: [Path("x.toml").write_text("gama = 0.5") and "log.npz", "policy.npz", "--config", "x.toml"],
+        "unknown option 'gama'",
+    ),
+    "config type": (
+        lambda: [Path("x.toml").write_text('gamma = "a"') and "log.npz", "policy.npz", "--config", "x.toml"],
+        "gamma is 'a'",
+    ),
+    "same name twice": (lambda: ["log.npz", "policy.npz", "policy.npz"], "two policies are named 'policy'"),
+    "no policy": (lambda: ["log.npz"], "POLICY"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_exit_code_2_and_nothing_written(files, capsys, case):
+    arguments, message = BAD[case]
+    words = arguments()
+    before = sorted(p.name for p in files.iterdir())
+    assert call(*words, "--out", "out") == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert "Traceback" not in printed.err
+    assert printed.out == ""
+    assert sorted(p.name for p in files.iterdir()) == before
+
+
+def test_another_runs_folder_is_left_alone(files, capsys):
+    assert call("log.npz", "policy.npz", "--method", "mean-reward", "--out", "out") == 0
+    before = {p.name: p.read_bytes() for p in (files / "out").iterdir()}
+    assert call("log.npz", "policy.npz", "--method", "mean-return", "--out", "out") == 2
+    assert "another run's results" in capsys.readouterr().err
+    assert {p.name: p.read_bytes() for p in (files / "out").iterdir()} == before
+    assert call("log.npz", "policy.npz", "--method", "mean-return", "--out", "out", "--resume") == 2
+    assert call("log.npz", "policy.npz", "--out", "log.npz", "--method", "mean-reward") == 2
+
+
+def test_a_full_disk_keeps_the_answer_on_the_screen(files, capsys, monkeypatch):
+    def full(self, target):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    real = Path.replace
+    monkeypatch.setattr(Path, "replace", lambda s, t: full(s, t) if "parquet" in str(t) else real(s, t))
+    assert call("log.npz", "policy.npz", "--method", "mean-reward", "--out", "out") == 2
+    printed = capsys.readouterr()
+    assert "the disk is full" in printed.err
+    assert "mean-reward" in printed.out
+    assert not list((files / "out").glob("*.parquet"))
+    assert not (files / "out/result.json").exists()
+    monkeypatch.undo()
+    os.chdir(files)
+    assert call("log.npz", "policy.npz", "--method", "mean-reward", "--out", "out", "--resume") == 0
+
+
+def test_hostile_names_are_shown_as_they_are(files, capsys):
+    Path("policy.npz").rename("[red]$x^2$.npz")
+    assert call("log.npz", "[red]$x^2$.npz", "--method", "fqe", *FAST, "--out", "out") == 0
+    assert "[red]" in capsys.readouterr().out.replace("\n", "").replace(" ", "")
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "demo", "methods", "tabular", ""])
+def test_help_teaches(capsys, verb):
+    with pytest.raises(SystemExit) as caught:
+        main([*([verb] if verb else []), "--help"])
+    assert not caught.value.code
+    assert len(capsys.readouterr().out.splitlines()) > 5
+
+
+def test_the_methods_are_listed(capsys):
+    with pytest.raises(SystemExit):
+        main(["methods"])
+    printed = capsys.readouterr().out
+    assert "rope" in printed
+    assert "fqe" in printed
