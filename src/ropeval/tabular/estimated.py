@@ -81,12 +81,6 @@ def from_log(
     return _assemble(log, num_states, num_actions, gamma, start, acting_states_end=False, unvisited=unvisited)
 
 
-def visits(log: Outcomes, num_states: int, num_actions: int) -> IntArray:
-    """How often the log shows each pair. [S, A]"""
-    counts = np.bincount(log.state * num_actions + log.action, minlength=num_states * num_actions)
-    return counts.reshape(num_states, num_actions).astype(np.int64)
-
-
 def _checked_log(
     states: npt.ArrayLike,
     actions: npt.ArrayLike,

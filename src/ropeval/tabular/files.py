@@ -1,7 +1,10 @@
 """Reading a user's MDP from a .npz file, and writing results so that no file is ever half there."""
 
 import os
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +16,11 @@ from ropeval.errors import UserError
 from ropeval.tabular.mdp import Array, TabularMDP, discount
 
 REQUIRED = ("P", "r", "d0", "gamma")
-POLICIES = ("pi_e", "pi_b")
+# What NumPy and zipfile raise on a file that is cut short, damaged, or something else altogether.
+UNREADABLE = (
+    OSError, ValueError, EOFError, KeyError, SyntaxError, NotImplementedError, RuntimeError, MemoryError,
+    OverflowError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error,
+)  # fmt: skip
 
 
 def load_npz(path: str | Path) -> tuple[TabularMDP, dict[str, Array]]:
@@ -46,7 +53,7 @@ def _read(path: Path) -> dict[str, Any]:
             return {name: archive[name] for name in archive.files}
     except UserError:
         raise
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+    except UNREADABLE as error:
         raise UserError(f"{path}: cannot be read as .npz, is it cut short? ({error})") from error
 
 
