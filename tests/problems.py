@@ -47,8 +47,10 @@ class Chain:
         q = np.linalg.solve(np.eye(2 * n) - self.gamma * transition, r.reshape(-1)).reshape(n, 2)
         return q, float(q[0] @ pi)
 
-    def log(self, episodes: int, length: int = 30, right: float = 0.5, seed: int = 0) -> Dataset:
-        """Episodes from state 0, cut off after `length` steps."""
+    def log(
+        self, episodes: int, length: int = 30, right: float = 0.5, seed: int = 0, log_probs: bool = False
+    ) -> Dataset:
+        """Episodes from state 0, cut off after `length` steps; with the behaviour's probabilities if wanted."""
         rng = np.random.default_rng(seed)
         P, r = self.tables()
         rows: list[tuple[int, int, float, int, bool, bool]] = []
@@ -72,7 +74,8 @@ class Chain:
                 "terminations": done,
                 "truncations": cut,
                 "next_observations": eye[following],
-            },
+            }
+            | ({"log_probs": np.log(np.where(action == 1, right, 1 - right))} if log_probs else {}),
             name="chain",
         )
 
@@ -81,7 +84,10 @@ class Chain:
         if right in (0.0, 1.0):
             return CallablePolicy(lambda o: np.full(len(o), int(right)), deterministic=True, name=f"right {right}")
         return CallablePolicy(
-            lambda o, rng: (rng.random(len(o)) < right).astype(int), deterministic=False, name=f"right {right}"
+            lambda o, rng: (rng.random(len(o)) < right).astype(int),
+            deterministic=False,
+            name=f"right {right}",
+            log_prob=lambda o, a: np.log(np.where(a == 1, right, 1 - right)),
         )
 
 
@@ -115,7 +121,9 @@ class LinearQuadratic:
         M, c = self.quadratic(sigma)
         return -(float(np.einsum("ns,st,nt->n", states, M, states).mean()) + c)
 
-    def log(self, episodes: int, length: int = 10, exploration: float = 0.6, seed: int = 0) -> Dataset:
+    def log(
+        self, episodes: int, length: int = 10, exploration: float = 0.6, seed: int = 0, log_probs: bool = False
+    ) -> Dataset:
         rng = np.random.default_rng(seed)
         s = rng.standard_normal((episodes, 2))
         columns: dict[str, list[Array]] = {k: [] for k in ("observations", "actions", "rewards", "next_observations")}
@@ -130,8 +138,15 @@ class LinearQuadratic:
             name: np.stack(values, axis=1).reshape(episodes * length, *values[0].shape[1:])
             for name, values in columns.items()
         }
+        if log_probs:
+            flat["log_probs"] = self.log_density(flat["observations"], flat["actions"], exploration)
         cut = np.tile(np.arange(length) == length - 1, episodes)
         return Dataset.from_columns(flat | {"terminations": np.zeros_like(cut), "truncations": cut}, name="lq")
+
+    def log_density(self, states: Array, actions: Array, sigma: float) -> Array:
+        """log π(a|s) of the linear policy with this spread."""
+        error = (np.asarray(actions, np.float64) - states @ self.K.T)[:, 0] / sigma
+        return -0.5 * error**2 - np.log(sigma) - 0.5 * np.log(2 * np.pi)
 
     def policy(self, sigma: float) -> Policy:
         if sigma == 0:
@@ -140,4 +155,5 @@ class LinearQuadratic:
             lambda o, rng: o @ self.K.T + sigma * rng.standard_normal((len(o), 1)),
             deterministic=False,
             name=f"linear + {sigma}",
+            log_prob=lambda o, a: self.log_density(o, a, sigma),
         )

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data import Problem
+from ropeval.data import Dataset, Problem
 from ropeval.learning.engine import Run, Trained
+from ropeval.policies import Policy
 from ropeval.settings import PartConfig
 
 
@@ -28,3 +29,4 @@ class Estimator:
     summary: str
     takes_features: bool  # whether an encoder can stand before it
     presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # preset name -> overrides
+    check: Callable[[Dataset, Policy], None] | None = None  # refuses, before any work, what it cannot answer

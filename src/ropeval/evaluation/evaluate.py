@@ -68,6 +68,7 @@ def answer(
         raise UserError(f"{members} members were asked for; at least 1 is needed")
     if not 0 <= key < 2**31:
         raise UserError(f"the seed is {key}; it must be at least 0 and less than 2^31")
+    method.check(problem.dataset, problem.policy)
     began = time.perf_counter()
     config = {
         "gamma": problem.gamma,

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
+from ropeval.data import Dataset
 from ropeval.encoders import ENCODERS, Encoder
 from ropeval.errors import UserError, unknown_name
 from ropeval.estimators import ESTIMATORS, Estimator
+from ropeval.policies import Policy
 from ropeval.settings import Overrides, PartConfig, make_config
 
 DEFAULT_METHODS = ("mean-reward", "mean-return", "fqe", "rope+fqe")
@@ -24,6 +26,13 @@ class Method:
 
     def describe(self) -> dict[str, Any]:
         return {part: config.model_dump() for part, config in self.configs.items()}
+
+    def check(self, dataset: Dataset, policy: Policy) -> None:
+        """Refuse a policy that the method cannot judge, before any work is done."""
+        encoder = ENCODERS[self.encoder].check if self.encoder is not None else None
+        for refuse in (encoder, ESTIMATORS[self.estimator].check):
+            if refuse is not None:
+                refuse(dataset, policy)
 
 
 def available_methods() -> list[str]:

@@ -33,12 +33,14 @@ class GaussianMLP(Policy):
         action_range: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
         mode: Mode = "stochastic",
         name: str = "policy",
+        critic: Sequence[Layer] = (),
     ):
         self.name, self.mode = name, mode
         self.deterministic = mode != "stochastic"
         self.discrete = False
         self._hidden, self._mean, self._log_std = list(hidden), mean, log_std
         self._log_std_range, self._action_range = log_std_range, action_range
+        self._critic = list(critic)  # its action-value network up to the linear output, [observation, action] in
         self._check_shapes()
         self.observation_size = (self._hidden[0] if self._hidden else mean)[0].shape[1]
         self.action_size = mean[0].shape[0]
@@ -50,6 +52,15 @@ class GaussianMLP(Policy):
                 raise UserError(
                     f"policy {self.name}: layer {place} has weight {weight.shape} and bias {bias.shape}; "
                     f"expected (out, {size}) and (out,)"
+                )
+            size = weight.shape[0]
+        size = self._critic[0][0].shape[-1] if self._critic else 0
+        takes = (self._hidden[0] if self._hidden else self._mean)[0].shape[1] + self._mean[0].shape[0]
+        for place, (weight, bias) in enumerate(self._critic):
+            if weight.ndim != 2 or weight.shape[1] != (size if place else takes) or bias.shape != weight.shape[:1]:
+                raise UserError(
+                    f"policy {self.name}: layer {place} of its critic has weight {weight.shape} and bias {bias.shape}; "
+                    f"expected (out, {size if place else takes}) and (out,)"
                 )
             size = weight.shape[0]
         if self._log_std[0].shape != self._mean[0].shape or self._log_std[1].shape != self._mean[1].shape:
@@ -92,6 +103,23 @@ class GaussianMLP(Policy):
         total: NDArray[np.float64] = (gaussian - jacobian - np.log(scale)).sum(axis=-1)
         return total
 
+    @property
+    def has_features(self) -> bool:
+        return bool(self._critic)
+
+    def features(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[Any]:
+        """The critic's last hidden layer, [n, d]. It was trained on actions scaled to [−1, 1]."""
+        if not self._critic:
+            return super().features(observations, actions)
+        scaled: NDArray[Any] = np.asarray(actions, np.float32)
+        if self._action_range is not None:
+            low, high = self._action_range
+            scaled = 2.0 * (scaled - low) / (high - low) - 1.0
+        h = np.concatenate([np.asarray(observations, np.float32), scaled], axis=-1)
+        for weight, bias in self._critic:
+            h = np.maximum(h @ weight.T + bias, 0.0)
+        return h
+
     def _scale(self, squashed: NDArray[Any]) -> NDArray[Any]:
         if self._action_range is None:
             return squashed
@@ -99,9 +127,16 @@ class GaussianMLP(Policy):
         return low + (squashed + 1.0) * (high - low) / 2.0
 
     @property
+    def box(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        if self._action_range is not None:
+            return self._action_range
+        assert self.action_size is not None
+        return -np.ones(self.action_size, np.float32), np.ones(self.action_size, np.float32)
+
+    @property
     def sha256(self) -> str:
         digest = hashlib.sha256(f"{self.mode} {self._log_std_range}".encode())
-        arrays = [a for layer in (*self._hidden, self._mean, self._log_std) for a in layer]
+        arrays = [a for layer in (*self._hidden, self._mean, self._log_std, *self._critic) for a in layer]
         for array in [*arrays, *(self._action_range or ())]:
             digest.update(f"{array.shape}".encode() + np.ascontiguousarray(array, np.float32).tobytes())
         return digest.hexdigest()

@@ -37,6 +37,29 @@ class Policy(ABC):
     def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
         """Raw observations [n, S] → actions [n, A], or [n] integers where actions are discrete."""
 
+    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+        """log π(a|s) of given actions, [n]; subclasses that know it say so by overriding this."""
+        raise UserError(f"policy {self.name}: it cannot tell the probability of an action (it has no log_prob)")
+
+    @property
+    def has_log_prob(self) -> bool:
+        """Whether `log_prob` answers. A deterministic policy has no density."""
+        return not self.deterministic and type(self).log_prob is not Policy.log_prob
+
+    def features(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[Any]:
+        """Features [n, d] of state-action pairs that the policy itself was trained with, where it has any."""
+        raise UserError(f"policy {self.name}: it has no features of its own")
+
+    @property
+    def has_features(self) -> bool:
+        """Whether `features` answers."""
+        return type(self).features is not Policy.features
+
+    @property
+    def box(self) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+        """Bounds [A] that its actions never leave, where that is known."""
+        return None
+
     @property
     def sha256(self) -> str | None:
         """Hash of what decides its actions, where that is known."""
@@ -79,6 +102,39 @@ def draw_actions(
         draws = [_checked(policy, policy.sample(batch, rng), batch) for _ in range(count)]
         answers.append(np.stack(draws, axis=1))
     return np.concatenate(answers)
+
+
+def log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+    """log π(a|s) of every row [n]; checked. Impossible actions have −∞."""
+    answers = [
+        _checked_log_probs(policy, observations[start : start + BATCH], actions[start : start + BATCH])
+        for start in range(0, len(observations), BATCH)
+    ]
+    return np.concatenate(answers)
+
+
+def _checked_log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+    answer = np.asarray(policy.log_prob(observations, actions))
+    if answer.shape == (len(observations), 1):
+        answer = answer[:, 0]
+    if answer.shape != (len(observations),):
+        raise UserError(
+            f"policy {policy.name}: for {len(observations)} actions its log_prob gave an answer of shape "
+            f"{answer.shape}; expected ({len(observations)},), the sum over the numbers of an action"
+        )
+    if answer.dtype.kind not in "fiu":
+        raise UserError(f"policy {policy.name}: its log_prob gave {answer.dtype}, not numbers")
+    answer = answer.astype(np.float64)
+    bad = np.isnan(answer) | (answer == np.inf)
+    if policy.discrete:
+        bad |= answer > 1e-6
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise UserError(
+            f"policy {policy.name}: its log_prob gave {answer[row]} for action {actions[row]} at observation "
+            f"{observations[row]}; a logarithm of a probability was expected"
+        )
+    return answer
 
 
 def _checked(policy: Policy, actions: Any, observations: NDArray[np.float32]) -> NDArray[Any]:
@@ -141,14 +197,37 @@ class UniformPolicy(Policy):
             return rng.integers(self.action_size, size=len(observations))
         return rng.uniform(self._low, self._high, size=(len(observations), self._low.shape[0]))
 
+    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+        if self.discrete:
+            assert self.action_size is not None
+            return np.full(len(observations), -np.log(self.action_size))
+        width = np.asarray(self._high, np.float64) - self._low  # [A]
+        if not (width > 0).all():
+            raise UserError(
+                f"policy {self.name}: its box has no width in dimension {int(np.argmin(width))}: no density"
+            )
+        inside = ((actions >= self._low) & (actions <= self._high)).all(axis=-1)
+        return np.where(inside, -np.log(width).sum(), -np.inf)
+
 
 class CallablePolicy(Policy):
-    """Any Python function: `f(observations)` if deterministic, `f(observations, rng)` if stochastic."""
+    """Any Python function: `f(observations)` if deterministic, `f(observations, rng)` if stochastic.
 
-    def __init__(self, function: Callable[..., Any], deterministic: bool, name: str | None = None):
+    `log_prob(observations, actions) -> [n]` is optional, and only importance sampling asks for it; a function may
+    also carry it as an attribute of that name.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        deterministic: bool,
+        name: str | None = None,
+        log_prob: Callable[..., Any] | None = None,
+    ):
         self.name = name or str(getattr(function, "__name__", "function"))
         self.deterministic = deterministic
         self._function = function
+        self._log_prob: Callable[..., Any] | None = log_prob or getattr(function, "log_prob", None)
 
     def check(self, space: Space) -> None:
         super().check(space)
@@ -161,5 +240,21 @@ class CallablePolicy(Policy):
             raise UserError(
                 f"policy {self.name}: it failed on observations of shape {observations.shape}: "
                 f"{type(error).__name__}: {error}"
+            ) from error
+        return np.asarray(answer)
+
+    @property
+    def has_log_prob(self) -> bool:
+        return not self.deterministic and self._log_prob is not None
+
+    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+        if self._log_prob is None:
+            return super().log_prob(observations, actions)
+        try:
+            answer = self._log_prob(observations, actions)
+        except Exception as error:  # the user's own code again
+            raise UserError(
+                f"policy {self.name}: its log_prob failed on observations of shape {observations.shape} and actions "
+                f"of shape {actions.shape}: {type(error).__name__}: {error}"
             ) from error
         return np.asarray(answer)

@@ -1,0 +1,228 @@
+"""The policy that made the log, fitted by maximum likelihood where the log does not hold its probabilities.
+
+    maximise  E_D[ log π̂_b(a|s) ]
+
+    continuous   u = T(a),  u ~ N(linear(s) + m(s)·σ, (σ·exp l(s))²),   log π̂_b(a|s) = log N(u) + log|T'(a)|
+    discrete     a ~ softmax(f(s))
+
+T is the identity (Gaussian) or the inverse of a tanh scaled to a box (tanh-Gaussian), chosen for every action
+dimension by the likelihood of its linear-Gaussian fit: actions of a squashed policy crowd at the ends of their box,
+where a Gaussian explains them badly, and actions that live in no box at all are explained badly by a tanh. The box is
+the evaluation policy's own where it has one that holds the logged actions, since the two policies then share the
+squashing and its derivative cancels in their ratio. Otherwise it is [−1, 1] or the logged range, a little widened.
+
+m and l are one network that starts at zero, that is, at the linear fit. It sees every row a limited number of times:
+a network that has learned the log by heart makes the logged actions too likely, and all ratios too small.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+
+from ropeval.data import Dataset, Rows, Transitions
+from ropeval.data.transitions import normaliser
+from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
+from ropeval.learning.networks import MLP
+from ropeval.learning.optimise import Learned, adamw, descend, start
+from ropeval.policies import Policy
+from ropeval.settings import PartConfig
+
+Floats = NDArray[np.float64]
+Box = tuple[float, float]
+WIDENED = 0.01  # of the logged range, at each end: an action on the edge of a tanh's box is infinitely far out
+EDGE = 1e-7  # actions stored in float32 can sit on the edge itself; the evaluation policies clip there, too
+LOG_STD_LIMIT = 5.0  # either way, of a standardised residual: no state is e^5 times as noisy as the rest
+NEARLY_DETERMINISTIC = 1e-3  # residual spread, relative to the spread of the actions
+BLOCK = 16_384  # rows at a time where the fit is read out
+PROBED = 4096  # rows behind a point of the curve
+
+
+class BehaviourConfig(PartConfig):
+    steps: PositiveInt = 5_000
+    epochs: PositiveInt = 50  # at most so many passes over the log, whatever `steps` says
+    learning_rate: PositiveFloat = 1e-3
+    batch: PositiveInt = 256
+    width: PositiveInt = 64
+    depth: PositiveInt = 2
+    family: Literal["auto", "gaussian", "tanh"] = "auto"  # of continuous actions
+    tau: PositiveFloat = 0.01  # step of the averaged parameters, which are the ones used
+    weight_decay: NonNegativeFloat = 1e-2
+    gradient_clip: PositiveFloat = 1.0  # of every entry
+
+
+@dataclass(frozen=True, eq=False)
+class Behaviour:
+    log_probs: Floats  # [M, N] of the logged actions
+    trained: Trained
+    warnings: tuple[str, ...]
+
+
+def fit_behaviour(
+    dataset: Dataset, policy: Policy, config: BehaviourConfig, run: Run, stage: str = "behaviour"
+) -> Behaviour:
+    """Fit one model per member, each from its own key. `policy` is only asked for its box."""
+    mean, std = normaliser(dataset.observations)
+    states = (dataset.observations - mean) / std  # [N, S]
+    warnings: tuple[str, ...] = ()
+    if dataset.num_actions is not None:
+        outcome = dataset.actions.astype(np.float32)[:, None]  # [N, 1]
+        offset = np.zeros(len(dataset))
+        learner = make_learner(config, states.shape[1], dataset.num_actions, True)
+    else:
+        residual = standardise(dataset.actions, states, policy.box, config.family)
+        outcome, offset = residual.value.astype(np.float32), residual.log_slope
+        learner = make_learner(config, states.shape[1], outcome.shape[1], False)
+        if residual.exact.any():
+            warnings = (
+                "the logged actions follow the states almost exactly: the behaviour policy looks deterministic, and "
+                "importance ratios against it mean little",
+            )
+    data = _as_transitions(np.concatenate([states, outcome], axis=1))
+    steps = min(config.steps, max(1, config.epochs * len(dataset) // config.batch))
+    hyper = {"learning_rate": jnp.full(run.members, config.learning_rate)}
+    trained = train(learner, data, hyper, steps, run, stage)
+    fitted = _in_blocks(states.shape[1], dataset.num_actions is not None, trained.state.target, data.rows.x)
+    return Behaviour(np.asarray(fitted, np.float64) + offset, trained, warnings)
+
+
+# --- the network ----------------------------------------------------------------------------------------------
+
+
+def log_density(net: MLP, x: Array, size: int, discrete: bool) -> Array:
+    """Of one row [S + outcome]: the log-probability of its action, or the log-density of its residual."""
+    state, outcome = x[:size], x[size:]
+    output = net(state)
+    if discrete:
+        return jax.nn.log_softmax(output)[outcome[0].astype(int)]
+    shift, log_std = jnp.split(output, 2)
+    log_std = LOG_STD_LIMIT * jnp.tanh(log_std / LOG_STD_LIMIT)
+    return (-0.5 * ((outcome - shift) * jnp.exp(-log_std)) ** 2 - log_std - 0.5 * np.log(2 * np.pi)).sum()
+
+
+@lru_cache(maxsize=64)
+def make_learner(config: BehaviourConfig, size: int, actions: int, discrete: bool) -> Learner:
+    """`size`: of a state; `actions`: how many there are (discrete), or the length of one."""
+    transform = adamw(config.gradient_clip, config.weight_decay)
+    density = jax.vmap(partial(log_density, size=size, discrete=discrete), in_axes=(None, 0))
+
+    def init(key: Array, hyper: Hyper) -> Learned:
+        net = MLP(key, size, actions if discrete else 2 * actions, config.width, config.depth)
+        return start(eqx.tree_at(lambda n: n.head.weight, net, jnp.zeros_like(net.head.weight)), transform)
+
+    def loss(net: MLP, x: Array) -> Array:
+        return -density(net, x).mean()
+
+    def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
+        error, gradient = jax.value_and_grad(loss)(state.params, batch.x)
+        return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
+
+    def probe(state: Learned, transitions: Transitions) -> Metrics:
+        x = transitions.rows.x
+        return {"log_likelihood": -loss(state.target, x[:: max(1, len(x) // PROBED)])}
+
+    return Learner(init, update, probe, config.batch)
+
+
+def _as_transitions(x: NDArray[np.float32]) -> Transitions:
+    """Rows for the engine: only `x` is used here."""
+    nothing = jnp.zeros(len(x), jnp.float32)
+    return Transitions(Rows(jnp.asarray(x), nothing[:, None, None], nothing, nothing), jnp.zeros((1, 1, 1)))
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _in_blocks(size: int, discrete: bool, nets: Any, x: Array) -> Array:
+    """[M, N] log-densities of all rows under every member's network."""
+
+    def one(net: MLP) -> Array:
+        return jax.lax.map(partial(log_density, net, size=size, discrete=discrete), x, batch_size=BLOCK)
+
+    return jax.lax.map(one, nets)
+
+
+# --- continuous actions: the transformation and the linear fit ------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """What the linear fit leaves, in units of its spread: log π(a|s) = log p(value|s) + log_slope."""
+
+    value: Floats  # [N, A]
+    log_slope: Floats  # [N] log|d value/da|
+    squashed: NDArray[np.bool_]  # [A] which dimensions were taken through a tanh
+    exact: NDArray[np.bool_]  # [A] which dimensions leave next to nothing
+
+
+def standardise(
+    actions: NDArray[np.float32],
+    states: NDArray[np.float32],
+    box: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
+    family: Literal["auto", "gaussian", "tanh"] = "auto",
+) -> Residual:
+    """Explain every action dimension by a linear-Gaussian fit in its likeliest transformation."""
+    design = np.concatenate([states, np.ones((len(states), 1))], axis=1, dtype=np.float64)  # [N, S+1]
+    values, slopes, squashed, exact = [], np.zeros(len(actions)), [], []
+    for place, column in enumerate(actions.astype(np.float64).T):
+        bounds = None if box is None else (float(box[0][place]), float(box[1][place]))
+        fits = [_fit(design, *transform(column, b), b is not None) for b in _candidates(column, bounds, family)]
+        best = max(fits, key=lambda fit: fit.likelihood)
+        values.append(best.value)
+        slopes += best.log_slope
+        squashed.append(best.squashed)
+        exact.append(best.exact)
+    return Residual(np.stack(values, axis=1), slopes, np.array(squashed), np.array(exact))
+
+
+def transform(column: Floats, box: Box | None) -> tuple[Floats, Floats]:
+    """u = T(a) and log|T'(a)|: the identity, or the inverse of a tanh scaled to the box."""
+    if box is None:
+        return column, np.zeros_like(column)
+    half = (box[1] - box[0]) / 2.0
+    squashed = np.clip((column - box[0]) / half - 1.0, -1.0 + EDGE, 1.0 - EDGE)
+    return np.arctanh(squashed), -np.log1p(-(squashed**2)) - np.log(half)
+
+
+def _candidates(column: Floats, bounds: Box | None, family: str) -> list[Box | None]:
+    low, high = float(column.min()), float(column.max())
+    margin = WIDENED * (high - low)
+    if bounds is not None and bounds[0] <= low and high <= bounds[1]:
+        boxes: list[Box] = [bounds]
+    else:
+        boxes = [(low - margin, high + margin)] + ([(-1.0, 1.0)] if low >= -1.0 and high <= 1.0 else [])
+    if family == "gaussian" or low == high:
+        return [None]
+    return list(boxes) if family == "tanh" else [None, *boxes]
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    value: Floats  # [N]
+    log_slope: Floats  # [N]
+    likelihood: float  # mean log-likelihood of the actions
+    squashed: bool
+    exact: bool
+
+
+def _fit(design: Floats, u: Floats, log_slope: Floats, squashed: bool) -> _Fit:
+    """Ridge regression of u on the states, its strength the number of columns: harmless in a long log, and it keeps
+    a short one from being explained away."""
+    rows, columns = design.shape
+    centre = u.mean()
+    eigenvalues, vectors = np.linalg.eigh(design.T @ design)
+    shrunk = np.maximum(eigenvalues, 0.0) + columns
+    weights = vectors @ ((vectors.T @ (design.T @ (u - centre))) / shrunk)
+    freedom = rows - float((np.maximum(eigenvalues, 0.0) / shrunk).sum())
+    residual = u - centre - design @ weights
+    floor = NEARLY_DETERMINISTIC * float(u.std()) or NEARLY_DETERMINISTIC
+    spread = float(np.sqrt((residual**2).sum() / freedom))
+    used = max(spread, floor)
+    value = residual / used
+    likelihood = -0.5 * float((value**2).mean()) - np.log(used) + float(log_slope.mean())
+    return _Fit(value, log_slope - np.log(used), likelihood, squashed, spread <= floor)
