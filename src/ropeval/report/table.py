@@ -16,11 +16,11 @@ def print_results(results: Sequence[Estimate], console: Console, truth: Truth | 
     """One row per policy and method; numbers in the last column point at the sentences below."""
     sentences = list(dict.fromkeys(w for r in results for w in r.warnings))
     table = Table(header_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("policy", overflow="fold", min_width=8)
+    table.add_column("policy", overflow="fold", min_width=10)
     table.add_column("method", no_wrap=True)
-    for heading in ("estimate", "members", *(("true value", "error") if truth else ())):
+    for heading in ("estimate", "members", *(("true\nvalue", "error") if truth else ())):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("warnings", min_width=4)
+    table.add_column("warnings", min_width=8)
     last = None
     for r in results:
         if last not in (None, r.policy):
