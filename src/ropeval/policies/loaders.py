@@ -76,7 +76,7 @@ def _load_npz(path: Path, mode: Mode | None) -> GaussianMLP:
     chosen: Mode = mode or stored
     name = path.stem if mode is None else f"{path.stem}@{mode}"
     bounds = _action_range(arrays, mean[0].shape[0], path)
-    return GaussianMLP(hidden, mean, log_std, log_std_range, bounds, chosen, name)
+    return GaussianMLP(hidden, mean, log_std, log_std_range, bounds, chosen, name, _sb3_critic(arrays, path))
 
 
 def _read(path: Path) -> Arrays:
@@ -110,6 +110,14 @@ def _sb3_layers(arrays: Arrays, path: Path) -> tuple[Any, Any, Any, tuple[float,
     mean = _layer(arrays, "actor/mu/weight", "actor/mu/bias", path)
     log_std = _layer(arrays, "actor/log_std/weight", "actor/log_std/bias", path)
     return hidden, mean, log_std, SB3_LOG_STD_RANGE
+
+
+def _sb3_critic(arrays: Arrays, path: Path) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+    """The hidden layers of the first network of the target critic; none where the file holds no critic."""
+    prefix = "critic_target/qf0/"
+    names = [n.split("/") for n in arrays if n.startswith(prefix)]
+    places = sorted({int(parts[2]) for parts in names if len(parts) == 4 and parts[2].isdigit()})
+    return [_layer(arrays, f"{prefix}{i}/weight", f"{prefix}{i}/bias", path) for i in places[:-1]]  # the last: output
 
 
 def _action_range(arrays: Arrays, size: int, path: Path) -> tuple[NDArray[Any], NDArray[Any]] | None:
