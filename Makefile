@@ -11,7 +11,7 @@ demo: $(READY)
 	$(BIN)/ropeval demo --out demo-result --overwrite
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -19,7 +19,8 @@ check: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY)
-	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/speed.py --peer
+	$(BIN)/python benchmarks/tabular.py
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

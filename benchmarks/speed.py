@@ -22,8 +22,34 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 TRANSITIONS, FEATURES, BATCH, WIDTH = 1_000_000, 23, 512, 256
 MEMBERS = (1, 4, 20, 60, 180)
-METHODS = ("fqe", "rope")
+# rope-range, mico and psm train rope's program on other numbers; dr and wdr train fqe's.
+METHODS = ("fqe", "rope", "fqe-clip", "fqe-deep", "fqe-ln", "random-metric", "bcrl", "behaviour", "model")
 REPEATS = 3  # timed chunks per case; the fastest counts, since anything else on the machine only slows it
+
+
+def make_learner(method: str) -> Any:
+    """The learner behind a method, with the benchmark's batch and width."""
+    from ropeval.encoders import bcrl, random_metric, rope, similarity
+    from ropeval.estimators import behaviour, fqe, fqe_variants, model
+
+    size, actions = {"batch": BATCH, "width": WIDTH}, 6
+    variants = {
+        "fqe": fqe.FQEConfig,
+        "fqe-clip": fqe_variants.FQEClipConfig,
+        "fqe-deep": fqe_variants.FQEDeepConfig,
+        "fqe-ln": fqe_variants.FQELNConfig,
+    }
+    if method in variants:
+        return fqe.make_learner(variants[method](**size), FEATURES, 0.99, 1.0, -1.0, 1.0)
+    if method in ("rope", "random-metric"):
+        shared = random_metric.SharedAction(FEATURES - actions, None, (-1.0,) * actions, (1.0,) * actions)
+        pair = similarity.independent_actions if method == "rope" else shared
+        return similarity.make_learner(rope.RopeConfig(**size), FEATURES, FEATURES // 2, 0.99, pair)
+    if method == "bcrl":
+        return bcrl.make_learner(bcrl.BcrlConfig(**size), FEATURES, FEATURES // 2, 0.99, 1.0, 100)
+    if method == "behaviour":
+        return behaviour.make_learner(behaviour.BehaviourConfig(**size), FEATURES - actions, actions, False)
+    return model.make_learner(model.ModelConfig(**size), FEATURES, FEATURES, False)  # a state as large as the pair
 
 
 def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
@@ -33,8 +59,6 @@ def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
     import numpy as np
 
     from ropeval.data.transitions import Rows, Transitions
-    from ropeval.encoders import rope
-    from ropeval.estimators import fqe
     from ropeval.learning import engine
     from ropeval.runtime import prepare
 
@@ -51,14 +75,8 @@ def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
         jnp.full(TRANSITIONS, 0.99),
     )
     data = Transitions(rows, normal(1000, 1, FEATURES))
-    if method == "fqe":
-        config = fqe.FQEConfig(batch=BATCH, width=WIDTH)
-        learner = fqe.make_learner(config, FEATURES, 0.99, 1.0, -1.0, 1.0)
-    else:
-        learner = rope.make_learner(rope.RopeConfig(batch=BATCH, width=WIDTH), FEATURES, FEATURES // 2, 0.99)
-    hyper = {"learning_rate": jnp.full(members, 1e-5), "beta": jnp.full(members, 1.0)}
-    if method == "fqe":
-        del hyper["beta"]
+    learner = make_learner(method)
+    hyper = {"learning_rate": jnp.full(members, 1e-5), "beta": jnp.full(members, 1.0), "scale": jnp.full(members, 1.0)}
     arranged = engine._choose("auto")(learner, data, hyper, engine.member_keys(0, members))
     state = arranged.init()
 
@@ -139,7 +157,7 @@ def main() -> None:
             row = json.loads(done.stdout.splitlines()[-1])
             rows.append(row)
             print(
-                f"{method:6} {members:4} members  {row['member_steps_per_s']:10,.0f} member-steps/s  "
+                f"{method:14} {members:4} members  {row['member_steps_per_s']:10,.0f} member-steps/s  "
                 f"{row['ms_per_step_of_all']:8.3f} ms  {row['peak_memory_gb']:.2f} GB",
                 flush=True,
             )

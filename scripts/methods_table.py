@@ -1,0 +1,196 @@
+"""A first honest table: every method on two logs whose truth is known, whatever it shows.
+
+    python scripts/methods_table.py collect --policies DIR --out FOLDER     a Hopper log and true values (needs MuJoCo)
+    python scripts/methods_table.py run TASK --out FOLDER                   every method; TASK: demo, or that FOLDER
+    python scripts/methods_table.py write FOLDER… --out docs/methods/table.md
+
+`DIR` holds the published deep_ope policies hopper_online_10.npz (evaluated) and hopper_online_5.npz (which logged).
+Both act stochastically, since importance sampling has no answer for deterministic policies. Results are kept as each
+method finishes; a run that is repeated does what is missing.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import subprocess
+import time
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+GAMMA = 0.99
+STEPS, TRUTH_EPISODES = 100_000, 200
+METHODS = [
+    "mean-reward", "mean-return", "fqe", "fqe-clip", "fqe-deep", "fqe-ln", "lspe", "is", "wis", "pdis", "wpdis", "dr",
+    "wdr", "model", "rope+fqe", "rope-range+fqe", "mico+fqe", "psm+fqe", "random-metric+fqe", "bcrl+fqe", "critic+fqe",
+    "rope+lspe", "rope-range+lspe", "bcrl+lspe", "rope-range+dr",
+]  # fmt: skip
+
+
+def rollout(job: tuple[str, int]) -> dict[str, np.ndarray]:
+    """One episode, whose noise depends on its seed alone."""
+    import gymnasium
+
+    from ropeval.policies import load_policy
+
+    path, seed = job
+    policy, rng = load_policy(path), np.random.default_rng(seed)
+    environment = gymnasium.make("Hopper-v4")
+    state, _ = environment.reset(seed=seed)
+    rows: list[tuple[Any, ...]] = []
+    while True:
+        state32 = state.astype(np.float32)
+        action = policy.sample(state32[None], rng)[0]
+        following, reward, terminated, truncated, _ = environment.step(action)
+        rows.append((state32, action, reward, terminated, truncated, following.astype(np.float32)))
+        state = following
+        if terminated or truncated:
+            break
+    names = ("observations", "actions", "rewards", "terminations", "truncations", "next_observations")
+    episode = {n: np.array(c) for n, c in zip(names, zip(*rows, strict=True), strict=True)}
+    episode["log_probs"] = policy.log_prob(episode["observations"], episode["actions"]).astype(np.float32)
+    return episode
+
+
+def true_values(episodes: list[dict[str, np.ndarray]]) -> dict[str, float]:
+    """Both definitions: expected discounted return, and mean reward per step/(1−γ)."""
+    returns = [float(e["rewards"] @ GAMMA ** np.arange(len(e["rewards"]))) for e in episodes]
+    rewards = np.concatenate([e["rewards"] for e in episodes])
+    return {
+        "value": float(np.mean(returns)),
+        "standard_error": float(np.std(returns, ddof=1) / np.sqrt(len(returns))),
+        "mean_reward_over_1mg": float(rewards.mean() / (1 - GAMMA)),
+        "episodes": len(episodes),
+    }
+
+
+def collect(policies: Path, out: Path) -> None:
+    """Whole episodes of the logging policy until the count is passed, and rollouts of the evaluated one."""
+    out.mkdir(parents=True, exist_ok=True)
+    logging, evaluated = str(policies / "hopper_online_5.npz"), str(policies / "hopper_online_10.npz")
+    with multiprocessing.get_context("spawn").Pool(len(os.sched_getaffinity(0))) as pool:
+        truth = true_values(pool.map(rollout, [(evaluated, 10_000 + i) for i in range(TRUTH_EPISODES)], chunksize=4))
+        episodes: list[dict[str, np.ndarray]] = []
+        for episode in pool.imap(rollout, [(logging, i) for i in range(STEPS)], chunksize=4):
+            if sum(len(e["rewards"]) for e in episodes) + len(episode["rewards"]) > STEPS:
+                break
+            episodes.append(episode)
+        pool.terminate()
+    np.savez_compressed(out / "log.npz", **{n: np.concatenate([e[n] for e in episodes]) for n in episodes[0]})
+    about = {"environment": "Hopper-v4", "gamma": GAMMA, "policies": {"hopper_online_10": truth}}
+    (out / "truth.json").write_text(json.dumps(about, indent=1))
+    (out / "policies").mkdir(exist_ok=True)
+    (out / "policies" / "hopper_online_10.npz").write_bytes(Path(evaluated).read_bytes())
+    print(about)
+
+
+def run(task: str, out: Path, methods: list[str], members: int) -> None:
+    import jax
+
+    import ropeval
+    from ropeval.runtime import prepare
+
+    prepare()
+    folder = Path(str(resources.files("ropeval.demo"))) if task == "demo" else Path(task)
+    truth = json.loads((folder / "truth.json").read_text())
+    dataset = ropeval.load_dataset(folder / "log.npz")
+    device = jax.devices()[0]
+    about = {
+        "task": "demo" if task == "demo" else truth["environment"],
+        "steps": len(dataset),
+        "episodes": dataset.num_episodes,
+        "members": members,
+        "hardware": device.device_kind if device.platform != "cpu" else f"{len(os.sched_getaffinity(0))} CPU cores",
+        "commit": _commit(),
+        "truth": truth["policies"],
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "about.json").write_text(json.dumps(about, indent=1))
+    for method in methods:
+        for name in truth["policies"]:
+            path = out / f"{name}.{method}.json"
+            if path.exists():
+                continue
+            policy = ropeval.load_policy(folder / "policies" / f"{name}.npz")
+            began = time.perf_counter()
+            try:
+                row = ropeval.evaluate(dataset, policy, method, gamma=GAMMA, members=members).to_json()
+            except ropeval.UserError as error:
+                row = {"policy": name, "method": method, "refused": str(error)}
+            row["wall_seconds"] = round(time.perf_counter() - began, 1)
+            path.write_text(json.dumps(row, indent=1, ensure_ascii=False))
+            print(name, method, row.get("value"), row["wall_seconds"], flush=True)
+
+
+def write(folders: list[Path], out: Path) -> None:
+    """The table of every folder, errors against both definitions."""
+    lines = ["# A first honest table", "", "Every method at its default settings, none tuned, whatever it shows.", ""]
+    for folder in folders:
+        about = json.loads((folder / "about.json").read_text())
+        rows = [json.loads(p.read_text()) for p in folder.glob("*.json") if p.name != "about.json"]
+        rows.sort(key=lambda r: METHODS.index(r["method"]))
+        for name, truth in about["truth"].items():
+            lines += [
+                f"## {about['task']}: {name}",
+                "",
+                f"{about['steps']:,} logged steps in {about['episodes']:,} episodes, {about['members']} members. "
+                f"True value {truth['value']:.1f} ± {truth['standard_error']:.1f} (discounted return), "
+                f"{truth['mean_reward_over_1mg']:.1f} (mean reward/(1−γ), what the paper's code compares with). "
+                f"{about['hardware']}, commit {about['commit']}; seconds include compilation.",
+                "",
+                "| method | estimate | members | error, discounted | error, mean reward/(1−γ) | seconds | warnings |",
+                "|---|---|---|---|---|---|---|",
+                *(_row(r, truth) for r in rows if r["policy"] == name),
+                "",
+            ]
+    lines += [f"Written by `python scripts/methods_table.py write`. {__doc__.split('`DIR`')[1].strip()}", ""]
+    out.write_text("\n".join(lines))
+
+
+def _row(row: dict[str, Any], truth: dict[str, float]) -> str:
+    if "refused" in row:
+        return f"| {row['method']} | refused | – | – | – | {row['wall_seconds']:.0f} | {row['refused']} |"
+    warnings = "; ".join(w.split(":")[0].split(";")[0] for w in row["warnings"]).replace("|", "\\|")
+    if row["value"] is None:
+        return f"| {row['method']} | diverged | – | – | – | {row['wall_seconds']:.0f} | {warnings} |"
+    errors = [
+        f"{row['value'] - truth[k]:+.1f} ({abs(row['value'] / truth[k] - 1):.0%})"
+        for k in ("value", "mean_reward_over_1mg")
+    ]
+    spread = f"{row['low']:.1f} … {row['high']:.1f}" if len(row["members"]) > 1 else "–"
+    cells = [row["method"], f"{row['value']:.1f}", spread, *errors, f"{row['wall_seconds']:.0f}", warnings]
+    return f"| {' | '.join(cells)} |"
+
+
+def _commit() -> str:
+    done = subprocess.run(["git", "describe", "--always"], capture_output=True, text=True)
+    return done.stdout.strip() or os.environ.get("ROPEVAL_COMMIT", "unknown")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    one = verbs.add_parser("collect")
+    one.add_argument("--policies", type=Path, required=True)
+    two = verbs.add_parser("run")
+    two.add_argument("task")
+    two.add_argument("--methods", nargs="+", default=METHODS)
+    two.add_argument("--members", type=int, default=4)
+    three = verbs.add_parser("write")
+    three.add_argument("folders", type=Path, nargs="+")
+    for verb in (one, two, three):
+        verb.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    if options.verb == "collect":
+        collect(options.policies, options.out)
+    elif options.verb == "run":
+        run(options.task, options.out, options.methods, options.members)
+    else:
+        write(options.folders, options.out)
+
+
+if __name__ == "__main__":
+    main()
