@@ -168,10 +168,12 @@ def standardise(
 ) -> Residual:
     """Explain every action dimension by a linear-Gaussian fit in its likeliest transformation."""
     design = np.concatenate([states, np.ones((len(states), 1))], axis=1, dtype=np.float64)  # [N, S+1]
+    spectrum = np.linalg.eigh(design.T @ design)
     values, slopes, squashed, exact = [], np.zeros(len(actions)), [], []
     for place, column in enumerate(actions.astype(np.float64).T):
         bounds = None if box is None else (float(box[0][place]), float(box[1][place]))
-        fits = [_fit(design, *transform(column, b), b is not None) for b in _candidates(column, bounds, family)]
+        candidates = _candidates(column, bounds, family)
+        fits = [_fit(design, *spectrum, *transform(column, b), b is not None) for b in candidates]
         best = max(fits, key=lambda fit: fit.likelihood)
         values.append(best.value)
         slopes += best.log_slope
@@ -210,18 +212,19 @@ class _Fit:
     exact: bool
 
 
-def _fit(design: Floats, u: Floats, log_slope: Floats, squashed: bool) -> _Fit:
-    """Ridge regression of u on the states, its strength the number of columns: harmless in a long log, and it keeps
-    a short one from being explained away."""
+def _fit(design: Floats, eigenvalues: Floats, vectors: Floats, u: Floats, log_slope: Floats, squashed: bool) -> _Fit:
+    """Ridge regression of u on the states, as strong as what it leaves unexplained: this vanishes in a long log, and
+    keeps a short one from being explained away."""
     rows, columns = design.shape
-    centre = u.mean()
-    eigenvalues, vectors = np.linalg.eigh(design.T @ design)
-    shrunk = np.maximum(eigenvalues, 0.0) + columns
-    weights = vectors @ ((vectors.T @ (design.T @ (u - centre))) / shrunk)
-    freedom = rows - float((np.maximum(eigenvalues, 0.0) / shrunk).sum())
-    residual = u - centre - design @ weights
-    floor = NEARLY_DETERMINISTIC * float(u.std()) or NEARLY_DETERMINISTIC
-    spread = float(np.sqrt((residual**2).sum() / freedom))
+    centre, deviation = u.mean(), float(u.std())
+    projected = vectors.T @ (design.T @ (u - centre))
+    spread = deviation
+    for _ in range(2):
+        shrunk = np.maximum(eigenvalues, 0.0) + columns * (spread / deviation if deviation else 1.0) ** 2 + 1e-9
+        residual = u - centre - design @ (vectors @ (projected / shrunk))
+        freedom = max(1.0, rows - float((np.maximum(eigenvalues, 0.0) / shrunk).sum()))
+        spread = float(np.sqrt((residual**2).sum() / freedom))
+    floor = NEARLY_DETERMINISTIC * (deviation or 1.0)
     used = max(spread, floor)
     value = residual / used
     likelihood = -0.5 * float((value**2).mean()) - np.log(used) + float(log_slope.mean())

@@ -1,0 +1,326 @@
+"""Importance sampling against plain loops, exact values, and what it must refuse."""
+
+import numpy as np
+import pytest
+
+from ropeval.data import Dataset, make_problem
+from ropeval.errors import UserError
+from ropeval.estimators import ESTIMATORS
+from ropeval.estimators.behaviour import fit_behaviour, standardise, transform
+from ropeval.estimators.importance import Episodes, ImportanceConfig, effective_size
+from ropeval.evaluation.evaluate import evaluate
+from ropeval.evaluation.methods import make_method
+from ropeval.evaluation.session import Session
+from ropeval.learning.engine import Run, member_keys
+from ropeval.policies import CallablePolicy, GaussianMLP, Policy, UniformPolicy
+from ropeval.policies.policy import Space, log_probs
+from tests.problems import Chain, LinearQuadratic
+
+METHODS = ("is", "wis", "pdis", "wpdis")
+RUN = Run(member_keys(0, 2))
+QUICK = ImportanceConfig(steps=400, width=16, batch=128, learning_rate=3e-3)
+
+
+def uneven_log(seed: int = 0, log_probs: bool = True) -> Dataset:
+    """Episodes of 0 to 7 steps with two numbers per action; some terminate, and one loses its only step."""
+    rng = np.random.default_rng(seed)
+    lengths = [3, 1, 7, 2, 5, 1, 4, 6]
+    ends = np.concatenate([np.arange(n) == n - 1 for n in lengths])
+    which = np.repeat(np.arange(len(lengths)), lengths)
+    terminated = ends & np.isin(which, [0, 2, 5, 6])
+    columns = {
+        "observations": rng.standard_normal((len(ends), 3)),
+        "actions": rng.standard_normal((len(ends), 2)),
+        "rewards": rng.standard_normal(len(ends)),
+        "terminations": terminated,
+        "truncations": ends & ~terminated,  # their last steps are dropped: the successor is unknown
+    }
+    if log_probs:
+        columns["log_probs"] = -2.0 + 0.5 * rng.standard_normal(len(ends))
+    return Dataset.from_columns(columns)
+
+
+def wide_policy() -> Policy:
+    def log_prob(o, a):
+        return (-0.5 * (np.asarray(a, float) - 0.3 * o[:, :2]) ** 2 - 0.5 * np.log(2 * np.pi)).sum(axis=1)
+
+    return CallablePolicy(lambda o, rng: 0.3 * o[:, :2] + rng.standard_normal((len(o), 2)), False, "wide", log_prob)
+
+
+def plain(data: Dataset, policy: Policy, gamma: float, method: str) -> float:
+    """The definitions, step by step, with products instead of sums of logarithms."""
+    assert data.log_probs is not None
+    ratio = np.exp(policy.log_prob(data.observations, data.actions) - data.log_probs)
+    count, longest = data.num_episodes, int(np.diff(data.starts).max())
+    weight, reward = np.ones((count, longest)), np.zeros((count, longest))
+    for e in range(count):
+        product = 1.0
+        for t in range(longest):
+            row = data.starts[e] + t
+            if row < data.starts[e + 1]:
+                product *= ratio[row]
+                reward[e, t] = data.rewards[row]
+            weight[e, t] = product
+    total = 0.0
+    for e in range(count):
+        for t in range(longest):
+            if method == "is":
+                total += weight[e, -1] * gamma**t * reward[e, t] / count
+            if method == "wis":
+                total += weight[e, -1] * gamma**t * reward[e, t] / weight[:, -1].sum()
+            if method == "pdis":
+                total += weight[e, t] * gamma**t * reward[e, t] / count
+            if method == "wpdis":
+                total += weight[e, t] * gamma**t * reward[e, t] / weight[:, t].sum()
+    return total
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_agrees_with_plain_loops(method, seed):
+    data, policy = uneven_log(seed), wide_policy()
+    assert (np.diff(data.starts) == 0).any()
+    found = evaluate(data, policy, method, gamma=0.95)
+    assert found.members == pytest.approx([plain(data, policy, 0.95, method)], rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_chain_is_hit_within_the_standard_error_of_repetitions(method):
+    chain = Chain(size=2, gamma=0.7)
+    policy, truth = chain.policy(0.8), chain.values(0.8)[1]
+    found = [
+        evaluate(chain.log(30, length=25, seed=seed, log_probs=True), policy, method, gamma=chain.gamma).value
+        for seed in range(100)
+    ]
+    error = np.std(found) / np.sqrt(len(found))
+    bias = 0.02 if method.startswith("w") else 0.0  # normalised weights are biased by the order of 1/E
+    assert np.mean(found) == pytest.approx(truth, abs=4 * error + bias * abs(truth))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_behaviour_itself_earns_the_mean_return(method):
+    chain = Chain()
+    data = chain.log(50, right=0.6, log_probs=True)
+    mean = evaluate(data, chain.policy(0.6), "mean-return", gamma=chain.gamma).value
+    assert evaluate(data, chain.policy(0.6), method, gamma=chain.gamma).value == pytest.approx(mean, abs=1e-5)
+
+
+def test_products_beyond_floating_point_are_weighed():
+    """Two episodes of 3,000 steps with ratios e^0.5: the weights are e^1500, and equal."""
+    steps = 3000
+    columns = {
+        "observations": np.zeros((2 * steps, 1)),
+        "actions": np.zeros((2 * steps, 1)),
+        "rewards": np.repeat([1.0, 3.0], steps),
+        "terminations": np.tile(np.arange(steps) == steps - 1, 2),
+        "truncations": np.zeros(2 * steps, bool),
+        "log_probs": np.full(2 * steps, -0.5),
+    }
+    data = Dataset.from_columns(columns)
+    policy = CallablePolicy(lambda o, rng: np.zeros((len(o), 1)), False, "f", lambda o, a: np.zeros(len(o)))
+    for method in ("wis", "wpdis"):
+        assert evaluate(data, policy, method, gamma=0.9).value == pytest.approx(20.0)
+    assert evaluate(data, policy, "is", gamma=0.9).value is None  # and not a traceback
+
+
+# --- the behaviour policy -------------------------------------------------------------------------------------
+
+
+def test_fitted_softmax_is_close_to_the_truth():
+    chain = Chain(size=3)
+    data = chain.log(300, right=0.3, log_probs=True)
+    fitted = fit_behaviour(data, chain.policy(0.5), QUICK, RUN)
+    assert fitted.log_probs.shape == (2, len(data))
+    assert np.abs(fitted.log_probs - data.log_probs).mean() < 0.08
+
+
+def test_fitted_gaussian_is_close_to_the_truth():
+    lq = LinearQuadratic()
+    data = lq.log(300, log_probs=True)
+    fitted = fit_behaviour(data, lq.policy(0.5), QUICK, RUN)
+    assert np.abs(fitted.log_probs - data.log_probs).mean() < 0.05
+    assert not fitted.warnings
+
+
+def gaussian_mlp(scale: float, box: tuple[float, float] | None = None) -> GaussianMLP:
+    rng = np.random.default_rng(0)
+    mean = (scale * rng.standard_normal((2, 3)).astype(np.float32), np.zeros(2, np.float32))
+    log_std = (np.zeros((2, 3), np.float32), np.full(2, -0.3, np.float32))
+    bounds = None if box is None else tuple(np.full(2, b, np.float32) for b in box)
+    return GaussianMLP([], mean, log_std, action_range=bounds)
+
+
+def squashed_log(policy: Policy, steps: int = 3000) -> Dataset:
+    rng = np.random.default_rng(1)
+    observations = rng.standard_normal((steps, 3)).astype(np.float32)
+    ends = np.arange(steps) % 10 == 9
+    actions = policy.sample(observations, rng)
+    return Dataset.from_columns(
+        {
+            "observations": observations,
+            "actions": actions,
+            "rewards": actions.sum(axis=1),
+            "terminations": ends,
+            "truncations": np.zeros_like(ends),
+            "next_observations": rng.standard_normal((steps, 3)),
+        }
+    )
+
+
+@pytest.mark.parametrize("box", [None, (-0.4, 0.4), (0.0, 5.0)])
+def test_fitted_tanh_gaussian_is_close_to_the_truth(box):
+    behaviour = gaussian_mlp(1.0, box)
+    data = squashed_log(behaviour)
+    fitted = fit_behaviour(data, behaviour, QUICK, RUN)
+    assert np.abs(fitted.log_probs - behaviour.log_prob(data.observations, data.actions)).mean() < 0.12
+
+
+def test_family_follows_the_actions():
+    lq = LinearQuadratic().log(300)
+    assert not standardise(lq.actions, lq.observations, None).squashed.any()
+    squashed = squashed_log(gaussian_mlp(1.0, (0.0, 5.0)))
+    assert standardise(squashed.actions, squashed.observations, None).squashed.all()
+    rng = np.random.default_rng(0)
+    uniform = rng.uniform(-1, 1, (2000, 1)).astype(np.float32)
+    assert standardise(uniform, rng.standard_normal((2000, 2)).astype(np.float32), None).squashed.all()
+    forced = standardise(uniform, np.zeros((2000, 1), np.float32), None, "gaussian")
+    assert not forced.squashed.any()
+
+
+def test_slope_is_the_derivative():
+    a = np.linspace(-1.9, 0.9, 50)
+    for box in (None, (-2.0, 1.0)):
+        (low, _), (high, _) = transform(a - 1e-6, box), transform(a + 1e-6, box)
+        np.testing.assert_allclose(transform(a, box)[1], np.log((high - low) / 2e-6), atol=1e-5)
+
+
+def test_actions_that_follow_the_states_are_reported():
+    lq = LinearQuadratic()
+    data = lq.log(300, exploration=0.0)
+    found = fit_behaviour(data, lq.policy(0.5), QUICK, RUN)
+    assert "looks deterministic" in found.warnings[0]
+    assert np.isfinite(found.log_probs).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_fitted_behaviour_answers_as_the_logged_one(method):
+    chain = Chain(size=3, gamma=0.8)
+    settings = {method: QUICK.model_dump()}
+    logged, fitted = (
+        evaluate(chain.log(300, log_probs=p), chain.policy(0.7), method, gamma=0.8, members=2, settings=settings)
+        for p in (True, False)
+    )
+    assert len(logged.members) == 1
+    assert len(fitted.members) == 2
+    assert fitted.value == pytest.approx(logged.value, abs=0.05)
+    assert any("was fitted" in w for w in fitted.warnings)
+
+
+def test_same_key_same_bits_and_members_do_not_meddle():
+    chain = Chain(size=3)
+    problem = make_problem(chain.log(300), chain.policy(0.7), chain.gamma)
+    one, two, again = (ESTIMATORS["wis"].estimate(problem, QUICK, Run(member_keys(3, m))) for m in (1, 2, 2))
+    assert one.values[0] == two.values[0]
+    np.testing.assert_array_equal(two.values, again.values)
+    assert two.values[0] != two.values[1]
+
+
+# --- warnings and refusals ------------------------------------------------------------------------------------
+
+
+def test_effective_sample_size():
+    episodes = Episodes(np.array([0, 1, 2, 3, 4]), 0.9)
+    for per_decision in (False, True):
+        assert effective_size(np.full(4, 7.0), episodes, per_decision) == pytest.approx(4.0)
+        assert effective_size(np.array([800.0, 0, 0, 0]), episodes, per_decision) == pytest.approx(1.0)
+        assert effective_size(np.log([1.0, 2, 3, 4]), episodes, per_decision) == pytest.approx(100 / 30)
+        assert effective_size(np.full(4, -np.inf), episodes, per_decision) == 0.0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_effective_sample_size_is_in_every_result(method):
+    chain = Chain()
+    data = chain.log(40, log_probs=True)
+    calm, wild = (evaluate(data, chain.policy(p), method, gamma=chain.gamma) for p in (0.5, 0.99))
+    assert any("effective sample size 40 of 40 episodes" in w for w in calm.warnings)
+    assert any("effective sample size" in w and "decide everything" in w for w in wild.warnings)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_actions_that_the_policy_never_takes(method):
+    data = uneven_log()
+    data = Dataset(**(data.__dict__ | {"starts": np.array([0, len(data)]), "initial_observations": np.zeros((1, 3))}))
+    policy = UniformPolicy(100.0, 101.0)
+    found = evaluate(data, policy, method, gamma=0.9)
+    assert any("never takes the logged actions" in w for w in found.warnings)
+    assert found.value == (None if method.startswith("w") else 0.0)
+
+
+def test_cut_off_returns_are_named():
+    lq = LinearQuadratic()
+    found = evaluate(lq.log(30, log_probs=True), lq.policy(0.5), "pdis", gamma=0.9)
+    assert any("35% of the discounted horizon lies beyond" in w for w in found.warnings)
+    chain = Chain(size=2, gamma=0.7)
+    found = evaluate(chain.log(30, log_probs=True), chain.policy(0.5), "pdis", gamma=0.7)
+    assert not any("beyond" in w for w in found.warnings)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "dr", "wdr"])
+def test_deterministic_policies_are_refused(method):
+    chain = Chain()
+    with pytest.raises(UserError, match="deterministic"):
+        evaluate(chain.log(5), chain.policy(1.0), method)
+
+
+def test_refused_before_any_training():
+    """The first question could be answered; none is, since the last one cannot."""
+    chain = Chain()
+    silent = CallablePolicy(lambda o, rng: rng.integers(2, size=len(o)), deterministic=False, name="silent")
+    methods = [make_method("mean-reward"), make_method("rope+dr")]
+    with pytest.raises(UserError, match="silent: it cannot tell the probability"):
+        Session(chain.log(5), [chain.policy(0.5), silent], methods, 0.9, 1, 0)
+
+
+def test_log_probs_that_are_none():
+    space = Space(1, 2, discrete=True)
+
+    def ask(answer):
+        policy = CallablePolicy(lambda o, rng: np.zeros(len(o), int), False, "odd", lambda o, a: answer)
+        policy.check(space)
+        return log_probs(policy, np.zeros((2, 1), np.float32), np.zeros(2, np.int32))
+
+    np.testing.assert_array_equal(ask([[-1.0], [-2.0]]), [-1.0, -2.0])
+    for answer, complaint in (
+        (np.zeros((2, 2)), "shape"),
+        ([0.0, np.nan], "nan"),
+        ([0.0, 0.3], "0.3"),
+        (["a", "b"], "not numbers"),
+    ):
+        with pytest.raises(UserError, match=complaint):
+            ask(answer)
+    failing = CallablePolicy(lambda o, rng: None, False, "failing", lambda o, a: 1 / 0)
+    with pytest.raises(UserError, match="ZeroDivisionError"):
+        failing.log_prob(np.zeros((2, 1), np.float32), np.zeros(2))
+
+
+def test_a_function_may_carry_its_log_prob():
+    def act(o, rng):
+        return rng.integers(2, size=len(o))
+
+    assert not CallablePolicy(act, False).has_log_prob
+    act.log_prob = lambda o, a: np.full(len(o), np.log(0.5))
+    assert CallablePolicy(act, False).has_log_prob
+
+
+def test_uniform_log_prob():
+    states = np.zeros((3, 1), np.float32)
+    box = UniformPolicy([-1.0, 0.0], [1.0, 4.0])
+    box.check(Space(1, 2, False, np.zeros(2, np.float32), np.ones(2, np.float32)))
+    actions = np.array([[0.0, 1.0], [-1.0, 4.0], [0.0, 5.0]], np.float32)
+    np.testing.assert_allclose(box.log_prob(states, actions), [-np.log(8), -np.log(8), -np.inf])
+    four = UniformPolicy(num_actions=4)
+    np.testing.assert_allclose(four.log_prob(states, np.arange(3)), np.full(3, -np.log(4)))
+    flat = UniformPolicy()
+    flat.check(Space(1, 1, False, np.zeros(1, np.float32), np.zeros(1, np.float32)))
+    with pytest.raises(UserError, match="no width"):
+        flat.log_prob(states, np.zeros((3, 1)))
