@@ -13,8 +13,15 @@ from ropeval.data import Dataset, Problem, make_problem
 from ropeval.encoders.mico import behaviour_rows, followed
 from ropeval.encoders.psm import policy_signal
 from ropeval.encoders.random_metric import shared_action
-from ropeval.encoders.rope_range import mean_difference, reward_scale
-from ropeval.encoders.similarity import Metric, SimilarityNet, distance, independent_actions, sampled_target
+from ropeval.encoders.similarity import (
+    Metric,
+    SimilarityNet,
+    distance,
+    independent_actions,
+    mean_difference,
+    range_scale,
+    sampled_target,
+)
 from ropeval.errors import UserError
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.policies import CallablePolicy, UniformPolicy
@@ -136,9 +143,9 @@ def test_range_scale_puts_the_mean_of_the_metric_at_half_of_d() -> None:
     values = np.random.default_rng(0).exponential(size=57)
     assert mean_difference(values) == pytest.approx(np.abs(values[:, None] - values[None, :]).mean())
     gamma, dim = 0.99, 6
-    c = reward_scale(values, gamma, dim)
+    c = range_scale(values, gamma, dim)
     assert c * mean_difference(values) / (1 - gamma) == pytest.approx(dim / 2)
-    assert reward_scale(np.ones(5), gamma, dim) == 1.0
+    assert range_scale(np.ones(5), gamma, dim) == 1.0
 
 
 # --- MICo -----------------------------------------------------------------------------------------------------

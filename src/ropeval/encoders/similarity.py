@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from ropeval.data.transitions import Problem, Rows, Transitions
@@ -59,6 +60,7 @@ class SimilarityConfig(PartConfig):
     tau: PositiveFloat = 0.02
     weight_decay: NonNegativeFloat = 1e-2
     gradient_clip: PositiveFloat = 1.0
+    match_range: bool = False  # choose c so that d fits what d̃ can express (see rope_range.py); the paper's c is 1
 
 
 PAPER = {"steps": 300_000, "learning_rate": 1e-5, "batch": 512, "tau": 0.005}
@@ -127,7 +129,6 @@ class Metric(NamedTuple):
     """What tells one metric from another."""
 
     rows: Rows  # to learn from: `reward` holds the signal u, `next_x` the next state with the next actions
-    scale: float = 1.0  # c
     next_pair: NextPair = independent_actions  # hashable: it decides which program is compiled
 
 
@@ -170,14 +171,29 @@ def output_dim(dim: int | str, inputs: int) -> int:
     return dim if isinstance(dim, int) else max(MIN_DIM, inputs // FRACTIONS[dim])
 
 
+def mean_difference(values: NDArray[np.floating]) -> float:
+    """E|v₁ − v₂| over independent pairs of values [n], by sorting: the i-th smallest is above i others."""
+    ordered = np.sort(values.astype(np.float64))
+    n = len(ordered)
+    return float(2.0 * np.sum((2.0 * np.arange(n) - (n - 1)) * ordered) / n**2)
+
+
+def range_scale(signal: NDArray[np.floating], gamma: float, dim: int) -> float:
+    """c = (1−γ)·(d/2) / E|u₁ − u₂|; 1 where the signal never varies, and no scale brings anything apart."""
+    spread = mean_difference(signal)
+    return (1.0 - gamma) * (dim / 2.0) / spread if spread > 0.0 else 1.0
+
+
 def fit_metric(problem: Problem, metric: Metric, config: SimilarityConfig, run: Run, stage: str) -> Encoded:
     """Train φ for every member on the metric's rows, then encode the whole log with each member's own φ."""
     raw = problem.transitions
-    learner = make_learner(config, raw.dim, output_dim(config.dim, raw.dim), problem.gamma, metric.next_pair)
+    dim = output_dim(config.dim, raw.dim)
+    scale = range_scale(np.asarray(metric.rows.reward), problem.gamma, dim) if config.match_range else 1.0
+    learner = make_learner(config, raw.dim, dim, problem.gamma, metric.next_pair)
     hyper = {
         "learning_rate": jnp.full(run.members, config.learning_rate),
         "beta": jnp.full(run.members, config.beta),
-        "scale": jnp.full(run.members, metric.scale),
+        "scale": jnp.full(run.members, scale),
     }
     trained = train(learner, Transitions(metric.rows, raw.initial_x), hyper, config.steps, run, stage)
     return Encoded(encode(trained.state.target, raw), {stage: trained}, collapse_warnings(trained))
