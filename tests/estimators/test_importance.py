@@ -18,7 +18,7 @@ from tests.problems import Chain, LinearQuadratic
 
 METHODS = ("is", "wis", "pdis", "wpdis")
 RUN = Run(member_keys(0, 2))
-QUICK = ImportanceConfig(steps=400, width=16, batch=128, learning_rate=3e-3)
+QUICK = ImportanceConfig(steps=400, width=16, depth=1, batch=128, learning_rate=3e-3)
 
 
 def uneven_log(seed: int = 0, log_probs: bool = True) -> Dataset:
@@ -144,15 +144,15 @@ def test_fitted_gaussian_is_close_to_the_truth():
 
 def gaussian_mlp(scale: float, box: tuple[float, float] | None = None) -> GaussianMLP:
     rng = np.random.default_rng(0)
-    mean = (scale * rng.standard_normal((2, 3)).astype(np.float32), np.zeros(2, np.float32))
-    log_std = (np.zeros((2, 3), np.float32), np.full(2, -0.3, np.float32))
-    bounds = None if box is None else tuple(np.full(2, b, np.float32) for b in box)
+    mean = (scale * rng.standard_normal((1, 2)).astype(np.float32), np.zeros(1, np.float32))
+    log_std = (np.zeros((1, 2), np.float32), np.full(1, -0.3, np.float32))
+    bounds = None if box is None else tuple(np.full(1, b, np.float32) for b in box)
     return GaussianMLP([], mean, log_std, action_range=bounds)
 
 
 def squashed_log(policy: Policy, steps: int = 3000) -> Dataset:
     rng = np.random.default_rng(1)
-    observations = rng.standard_normal((steps, 3)).astype(np.float32)
+    observations = rng.standard_normal((steps, 2)).astype(np.float32)
     ends = np.arange(steps) % 10 == 9
     actions = policy.sample(observations, rng)
     return Dataset.from_columns(
@@ -162,7 +162,7 @@ def squashed_log(policy: Policy, steps: int = 3000) -> Dataset:
             "rewards": actions.sum(axis=1),
             "terminations": ends,
             "truncations": np.zeros_like(ends),
-            "next_observations": rng.standard_normal((steps, 3)),
+            "next_observations": rng.standard_normal((steps, 2)),
         }
     )
 
