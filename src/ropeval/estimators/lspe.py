@@ -68,8 +68,8 @@ class Solution:
     estimates: Floats  # [C] after these sweeps
 
 
-def moments(transitions: Transitions, member: int, intercept: bool) -> Moments:
-    """One pass over the log, in blocks."""
+def moments(transitions: Transitions, member: int, intercept: bool, gamma: float | None = None) -> Moments:
+    """One pass over the log, in blocks. `gamma`, if given, stands for its own rounding to single precision."""
     own = (member,) if transitions.per_member else ()
     rows, size = transitions.rows, transitions.size
     width = transitions.dim + intercept
@@ -79,7 +79,10 @@ def moments(transitions: Transitions, member: int, intercept: bool) -> Moments:
         part = slice(start, start + BLOCK)
         phi = _lifted(rows.x[(*own, part)], intercept)  # [n, d]
         next_phi = _lifted(np.asarray(rows.next_x[(*own, part)]).mean(axis=1, dtype=np.float64), intercept)
-        next_phi *= np.asarray(rows.discount[part], np.float64)[:, None]
+        discount = np.asarray(rows.discount[part], np.float64)
+        if gamma is not None:
+            discount[discount == np.float32(gamma)] = gamma
+        next_phi *= discount[:, None]
         r = np.asarray(rows.reward[part], np.float64)
         features += phi.T @ phi
         following += phi.T @ next_phi
@@ -154,7 +157,7 @@ def estimate(problem: Problem, config: LSPEConfig, run: Run) -> Estimated:
     count = int(transitions.rows.x.shape[0]) if transitions.per_member else 1
     solutions = []
     for member in range(count):
-        solutions.append(solve(moments(transitions, member, config.intercept), config))
+        solutions.append(solve(moments(transitions, member, config.intercept, problem.gamma), config))
         if run.report:
             run.report("lspe", (member + 1) / count)
     values = np.array([s.estimate for s in solutions])
