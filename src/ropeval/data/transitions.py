@@ -1,5 +1,6 @@
 """Dataset + Policy → arrays ready to train on. The policy is asked once, here, and never again."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -62,8 +63,9 @@ class Problem:
 
     @property
     def reward_bound(self) -> float:
-        """No policy can be worth more than max|r|/(1−γ), if the log shows the largest reward."""
-        return float(np.abs(self.dataset.rewards).max()) / (1.0 - self.gamma)
+        """No policy can be worth more than max|r|/(1−γ), if the log shows the largest reward. None seen: no bound."""
+        largest = float(np.abs(self.dataset.rewards).max())
+        return largest / (1.0 - self.gamma) if largest > 0.0 else math.inf
 
 
 def make_problem(dataset: Dataset, policy: Policy, gamma: float, seed: int = 0, draws: int | None = None) -> Problem:

@@ -168,7 +168,8 @@ class _Threads:
         return jax.eval_shape(jax.vmap(self.learner.init), self.keys, self.hyper)
 
     def init(self) -> list[Any]:
-        return self.unstack(_init_of_all(self.learner, self.keys, self.hyper))
+        # One by one, since batched products round differently; not as one program, since compiling it takes longer.
+        return [self.learner.init(*own) for own in self.members]
 
     def unstack(self, state: Any) -> list[Any]:
         """The states of the members one by one, as they are trained here."""

@@ -1,6 +1,7 @@
 """Networks and their initialisation. Everything here takes one example; the caller vmaps it."""
 
 import math
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -11,6 +12,7 @@ LAYER_NORM_EPS = 1e-5
 _POLAR_STEPS = 48  # a singular value of 1e-7 still grows to 1
 
 
+@partial(jax.jit, static_argnums=1)
 def orthogonal(key: Array, shape: tuple[int, int]) -> Array:
     """A random matrix with orthonormal rows or columns (whichever are fewer), uniformly distributed.
 

@@ -157,7 +157,7 @@ def _checked(policy: Policy, actions: Any, observations: NDArray[np.float32]) ->
         if outside.any():
             raise UserError(
                 f"policy {policy.name}: it gave action {actions[outside][0]}, but the log has only actions "
-                f"0 to {policy.action_size - 1}"
+                f"0 to {policy.action_size - 1} (if the task has more, give the log a field num_actions)"
             )
         return actions.astype(np.int32)
     if actions.dtype.kind not in "fiub":

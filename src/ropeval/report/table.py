@@ -44,7 +44,7 @@ def _truth_cells(result: Estimate, truth: Truth) -> tuple[str, str]:
         return number(true), "–"
     error = result.value - true
     relative = f" ({abs(error / true):.0%})" if true else ""
-    return number(true), f"{'+' if error > 0 else ''}{number(error)}{relative}"
+    return number(true), f"{error:+.3g}{relative}" if abs(error) < 1e4 else f"{error:+,.0f}{relative}"
 
 
 def _spread(result: Estimate) -> str:
