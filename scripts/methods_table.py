@@ -23,6 +23,19 @@ import numpy as np
 
 GAMMA = 0.99
 STEPS, TRUTH_EPISODES = 100_000, 200
+HOW = """## How it was made
+
+```
+python scripts/methods_table.py collect --policies DIR --out hopper      # the published deep_ope policies in DIR
+python scripts/methods_table.py run demo   --out benchmarks/results/methods/demo
+python scripts/methods_table.py run hopper --out benchmarks/results/methods/hopper
+python scripts/methods_table.py write benchmarks/results/methods/demo benchmarks/results/methods/hopper \\
+    --out docs/methods/table.md
+```
+
+The Hopper log holds whole episodes of hopper_online_5; hopper_online_10 is evaluated. Both act stochastically, since
+importance sampling has no answer for deterministic policies. `critic` is refused on both tasks: no policy file here
+has an action-value network."""
 METHODS = [
     "mean-reward", "mean-return", "fqe", "fqe-clip", "fqe-deep", "fqe-ln", "lspe", "is", "wis", "pdis", "wpdis", "dr",
     "wdr", "model", "rope+fqe", "rope-range+fqe", "mico+fqe", "psm+fqe", "random-metric+fqe", "bcrl+fqe", "critic+fqe",
@@ -109,10 +122,10 @@ def run(task: str, out: Path, methods: list[str], members: int) -> None:
     }
     out.mkdir(parents=True, exist_ok=True)
     (out / "about.json").write_text(json.dumps(about, indent=1))
+    done = {(row["policy"], row["method"]) for row in _rows(out)}
     for method in methods:
         for name in truth["policies"]:
-            path = out / f"{name}.{method}.json"
-            if path.exists():
+            if (name, method) in done:
                 continue
             policy = ropeval.load_policy(folder / "policies" / f"{name}.npz")
             began = time.perf_counter()
@@ -121,7 +134,8 @@ def run(task: str, out: Path, methods: list[str], members: int) -> None:
             except ropeval.UserError as error:
                 row = {"policy": name, "method": method, "refused": str(error)}
             row["wall_seconds"] = round(time.perf_counter() - began, 1)
-            path.write_text(json.dumps(row, indent=1, ensure_ascii=False))
+            with (out / "rows.jsonl").open("a") as file:
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
             print(name, method, row.get("value"), row["wall_seconds"], flush=True)
 
 
@@ -130,8 +144,7 @@ def write(folders: list[Path], out: Path) -> None:
     lines = ["# A first honest table", "", "Every method at its default settings, none tuned, whatever it shows.", ""]
     for folder in folders:
         about = json.loads((folder / "about.json").read_text())
-        rows = [json.loads(p.read_text()) for p in folder.glob("*.json") if p.name != "about.json"]
-        rows.sort(key=lambda r: METHODS.index(r["method"]))
+        rows = sorted(_rows(folder), key=lambda r: METHODS.index(r["method"]))
         for name, truth in about["truth"].items():
             lines += [
                 f"## {about['task']}: {name}",
@@ -146,8 +159,13 @@ def write(folders: list[Path], out: Path) -> None:
                 *(_row(r, truth) for r in rows if r["policy"] == name),
                 "",
             ]
-    lines += [f"Written by `python scripts/methods_table.py write`. {__doc__.split('`DIR`')[1].strip()}", ""]
+    lines += [HOW, ""]
     out.write_text("\n".join(lines))
+
+
+def _rows(folder: Path) -> list[dict[str, Any]]:
+    path = folder / "rows.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def _row(row: dict[str, Any], truth: dict[str, float]) -> str:
