@@ -40,7 +40,7 @@ def make_learner(method: str) -> Any:
         "fqe-ln": fqe_variants.FQELNConfig,
     }
     if method in variants:
-        return fqe.make_learner(variants[method](**size), FEATURES, 0.99, 1.0, -1.0, 1.0)
+        return fqe.make_learner(variants[method](**size), FEATURES, 0.99, -1.0, 1.0)
     if method in ("rope", "random-metric"):
         shared = random_metric.SharedAction(FEATURES - actions, None, (-1.0,) * actions, (1.0,) * actions)
         pair = similarity.independent_actions if method == "rope" else shared

@@ -16,7 +16,7 @@ COMPOSED = ("rope+fqe", "rope-range+fqe", "mico+fqe", "psm+fqe", "random-metric+
 METHODS = [m for m in available_methods() if "+" not in m] + list(COMPOSED)
 IMPORTANCE = ("is", "wis", "pdis", "wpdis")
 NEEDS_DENSITY = (*IMPORTANCE, "dr", "wdr", "psm+fqe", "rope-range+dr")
-TINY = {"steps": 20, "width": 8, "batch": 16, "learning_rate": 1e-3, "rollouts": 16, "horizon": 20}
+TINY = {"steps": 60, "width": 8, "batch": 16, "learning_rate": 1e-3, "rollouts": 16, "horizon": 20}
 
 
 def settings(**values):
@@ -74,7 +74,7 @@ def test_deterministic_policies_are_judged_or_refused(lq_log, method):
 @pytest.mark.parametrize("method", METHODS)
 def test_interrupted_and_resumed(lq_log, method, tmp_path):
     problem = make_problem(lq_log, LinearQuadratic().policy(0.6), 0.9, draws=2)
-    chosen = make_method(method, settings(**(TINY | {"steps": 60})))
+    chosen = make_method(method, settings(**TINY))
     whole = answer(problem, chosen, 2, 0)
     interruptions = 0
     for _ in range(40):
@@ -114,12 +114,12 @@ def test_the_smallest_logs(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_zero_rewards_are_worth_nothing_much(lq_log, method):
     nothing = replace(lq_log, rewards=np.zeros_like(lq_log.rewards))
-    result = evaluate(nothing, LinearQuadratic().policy(0.6), method, steps=60)
+    result = evaluate(nothing, LinearQuadratic().policy(0.6), method)
     assert result.value is not None
     assert abs(result.value) < 25
 
 
-TRAINED = {"steps": 3000, "width": 32, "batch": 128, "learning_rate": 1e-3, "dim": 8, "rollouts": 256}
+TRAINED = {"steps": 2000, "width": 32, "batch": 128, "learning_rate": 1e-3, "dim": 8, "rollouts": 256}
 # Stated tolerances, relative, of the mean of two members on 1,000 episodes. The learned representations lose
 # something, and the corrections of dr and wdr carry the log's own noise. How much is measured in docs/methods; here
 # only that they are not lost themselves.
@@ -154,7 +154,7 @@ def test_a_constant_reward_exactly(lq_log, method):
 @pytest.mark.parametrize("method", ["fqe", "fqe-clip", "fqe-ln", "dr", "rope+fqe", "rope-range+fqe", "model"])
 def test_a_constant_reward_after_training(lq_log, method):
     constant = replace(lq_log, rewards=np.full_like(lq_log.rewards, -1.5))
-    chosen = settings(**(TRAINED | {"steps": 2000}))
+    chosen = settings(**TRAINED)
     result = ropeval.evaluate(
         constant, LinearQuadratic().policy(0.6), method, gamma=0.9, members=2, settings=chosen, draws=2
     )

@@ -70,7 +70,7 @@ def test_the_chunk_length_does_not_matter(problem, monkeypatch):
 
 @pytest.mark.parametrize("method", ["fqe", "rope"])
 def test_resuming_gives_the_same_bits(problem, tmp_path, method):
-    """Interrupt at every fifth report, then go on, until it is done."""
+    """Interrupt at the fifth report, then go on, until it is done."""
 
     def fit(run):
         if method == "fqe":
@@ -88,7 +88,7 @@ def test_resuming_gives_the_same_bits(problem, tmp_path, method):
         def interrupt(stage, fraction):
             nonlocal reports
             reports += 1
-            if reports == 15 and fraction < 1:
+            if reports == 5 and fraction < 1:
                 raise KeyboardInterrupt
 
         try:
@@ -96,7 +96,7 @@ def test_resuming_gives_the_same_bits(problem, tmp_path, method):
             break
         except KeyboardInterrupt:
             interruptions += 1
-    assert interruptions >= 3
+    assert interruptions >= 2
     np.testing.assert_array_equal(values, expected)
     np.testing.assert_array_equal(curves.steps, expected_curves.steps)
     for name, curve in expected_curves.curves.items():
@@ -132,7 +132,7 @@ def test_a_diverging_member_is_marked_and_does_not_stop_the_others(problem):
 
 
 def test_learning_rates_are_per_member(problem):
-    learner = fqe.make_learner(CONFIG, problem.transitions.dim, 0.9, 1.0, -1.0, 1.0)
+    learner = fqe.make_learner(CONFIG, problem.transitions.dim, 0.9)
     keys = jnp.stack([member_keys(0, 1)[0]] * 2)
     trained = train(learner, problem.transitions, {"learning_rate": jnp.array([0.0, 1e-3])}, 50, Run(keys), "fqe")
     start = learner.init(jax.random.fold_in(keys[0], __import__("zlib").crc32(b"fqe")), {})

@@ -38,7 +38,7 @@ from ropeval.settings import PartConfig
 
 EPS = 5e-5  # keeps the root's gradient finite where two encodings point the same way
 TINY = 1e-12  # and the cosine finite where an encoding vanishes
-COLLAPSED_STD = 0.05  # healthy tanh features vary by about 0.5
+COLLAPSED_STD = 0.05  # tanh features that tell states apart vary by 0.1 to 0.6
 SATURATED_SIZE = 0.95  # and have a mean size well below 1
 CURVE_ROWS = 4096
 BLOCK = 65_536  # rows encoded at a time
@@ -220,7 +220,7 @@ def collapse_warnings(trained: Trained) -> tuple[str, ...]:
     flat, signs = std < COLLAPSED_STD, (std >= COLLAPSED_STD) & (size > SATURATED_SIZE)
     found = []
     for what, which, shown in (
-        ("collapsed (mean feature std {:.3g}; healthy is about 0.5)", flat, std),
+        ("collapsed (mean feature std {:.3g}; healthy is 0.1 or more)", flat, std),
         ("saturated (mean |feature| {:.3g} of at most 1, so that each is hardly more than a sign)", signs, size),
     ):
         if which.any():

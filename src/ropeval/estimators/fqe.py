@@ -6,7 +6,7 @@ q̄ is the exponentially moving average of q. The network's output is divided by
 size of output can express values of ordinary size of reward.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -60,8 +60,8 @@ def action_value(q: MLP, x: Array, gamma: float) -> Array:
 
 
 @lru_cache(maxsize=64)
-def make_learner(config: FQEConfig, dim: int, gamma: float, scale: float, low: float, high: float) -> Learner:
-    """`scale`: the unit that rewards are trained in; `low`, `high`: the smallest and largest of them."""
+def make_learner(config: FQEConfig, dim: int, gamma: float, low: float = 0.0, high: float = 0.0) -> Learner:
+    """`low`, `high`: the smallest and largest reward, which only clipped targets ask for."""
     value = partial(action_value, gamma=gamma)
     transform = adamw(config.gradient_clip, config.weight_decay)
 
@@ -74,15 +74,15 @@ def make_learner(config: FQEConfig, dim: int, gamma: float, scale: float, low: f
     def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
         next_values = value(state.target, batch.next_x)  # [batch, K]
         bootstrap = batch.discount * next_values.mean(axis=-1)  # E over a' ~ π_e; [batch]
-        target = batch.reward / scale + bootstrap
+        target = batch.reward + bootstrap
         if config.clip_targets:
-            target = jnp.clip(target, low / scale / (1.0 - gamma), high / scale / (1.0 - gamma))
+            target = jnp.clip(target, low / (1.0 - gamma), high / (1.0 - gamma))
         error, gradient = jax.value_and_grad(loss)(state.params, target, batch.x)
         return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
 
     def probe(state: Learned, transitions: Transitions) -> Metrics:
         pairs = transitions.initial_x.reshape(-1, dim)
-        return {"estimate": scale * value(state.target, pairs[:: max(1, len(pairs) // CURVE_PAIRS)]).mean()}
+        return {"estimate": value(state.target, pairs[:: max(1, len(pairs) // CURVE_PAIRS)]).mean()}
 
     return Learner(init, update, probe, config.batch)
 
@@ -118,10 +118,14 @@ def fit_q(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") -> 
     rewards = problem.dataset.rewards
     scale = float(np.sqrt(np.mean(rewards.astype(np.float64) ** 2))) if config.scale_rewards else 1.0
     scale = scale or 1.0  # all rewards zero: any unit will do
-    low, high = float(rewards.min()), float(rewards.max())
-    learner = make_learner(config, problem.transitions.dim, problem.gamma, scale, low, high)
+    # Rewards are scaled in the data and not in the program, so that one compiled program serves all logs.
+    rows = problem.transitions.rows
+    scaled = replace(problem.transitions, rows=rows._replace(reward=rows.reward / scale))
+    bounds = (float(rewards.min()) / scale, float(rewards.max()) / scale) if config.clip_targets else (0.0, 0.0)
+    learner = make_learner(config, problem.transitions.dim, problem.gamma, *bounds)
     hyper = {"learning_rate": jnp.full(run.members, config.learning_rate)}
-    trained = train(learner, problem.transitions, hyper, config.steps, run, stage, bound=problem.reward_bound)
+    trained = train(learner, scaled, hyper, config.steps, run, stage, bound=problem.reward_bound / scale)
+    trained = replace(trained, curves={**trained.curves, "estimate": trained.curves["estimate"] * scale})
     return FittedQ(trained, problem.transitions, problem.gamma, scale)
 
 

@@ -27,6 +27,7 @@ from ropeval.policies import Policy
 from ropeval.policies.policy import draw_actions
 from ropeval.version import __version__
 
+PROBED = 256  # logged states whose actions stand for a policy that has no hash
 Report = Callable[[int, str, float], None]  # (which estimate, stage, fraction done)
 
 
@@ -67,13 +68,20 @@ class Session:
             "version": __version__,
             "log": self.dataset.name,
             "data_sha256": self.dataset.sha256,
-            "policies": [{"name": p.name, "kind": p.kind, "sha256": p.sha256} for p in self.policies],
+            "policies": [{"name": p.name, "kind": p.kind, "sha256": self._hash(p)} for p in self.policies],
             "methods": {m.name: m.describe() for m in self.methods},
             "gamma": self.gamma,
             "members": self.members,
             "seed": self.seed,
             "draws": self.draws,
         }
+
+    def _hash(self, policy: Policy) -> str:
+        """A function carries no hash of its own; its answers to some logged states tell when it was changed."""
+        if policy.sha256 is not None:
+            return policy.sha256
+        actions = draw_actions(policy, self.dataset.observations[:PROBED], 1, np.random.default_rng(0))
+        return hashlib.sha256(actions.tobytes()).hexdigest()
 
     @property
     def fingerprint(self) -> str:
