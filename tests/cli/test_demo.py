@@ -56,7 +56,7 @@ def test_the_demo_runs(tmp_path, monkeypatch, capsys):
         main(arguments)
     assert not caught.value.code
     printed = capsys.readouterr().out
-    for word in ("true", "value", "error", "members", "warn", "swingup", "rope+fqe"):
+    for word in ("true", "value", "error", "members", "warnings", "swingup", "rope+fqe"):
         assert word in printed
     names = sorted(p.name for p in (tmp_path / "out").iterdir())
     assert names == ["curves.parquet", "curves.png", "result.json", "run.json"]

@@ -15,7 +15,7 @@ Truth = Mapping[str, float]  # policy -> true value
 def print_results(results: Sequence[Estimate], console: Console, truth: Truth | None = None) -> None:
     """One row per policy and method; numbers in the last column point at the sentences below."""
     sentences = list(dict.fromkeys(w for r in results for w in r.warnings))
-    table = Table(header_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("policy", overflow="fold", min_width=10)
     table.add_column("method", no_wrap=True)
     for heading in ("estimate", "members", *(("true\nvalue", "error") if truth else ())):
@@ -32,6 +32,7 @@ def print_results(results: Sequence[Estimate], console: Console, truth: Truth | 
         notes = " ".join(f"[yellow]{sentences.index(w) + 1}[/yellow]" for w in r.warnings)
         table.add_row(name, escape(r.method), estimate, _spread(r), *known, notes)
     console.print(table)
+    console.print()
     for place, sentence in enumerate(sentences, start=1):
         console.print(f"[yellow]{place}[/yellow]  {escape(sentence)}", soft_wrap=True)
 
@@ -50,7 +51,7 @@ def _truth_cells(result: Estimate, truth: Truth) -> tuple[str, str]:
 def _spread(result: Estimate) -> str:
     if result.low is None or result.high is None or len(result.members) < 2:
         return "–"
-    return f"{number(result.low)} … {number(result.high)}"
+    return f"{number(result.low)}…{number(result.high)}"
 
 
 def number(value: float) -> str:
