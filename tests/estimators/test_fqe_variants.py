@@ -38,7 +38,7 @@ def test_targets_are_clipped_to_what_the_rewards_allow() -> None:
     """A wild target network: the loss is that of the bounds, −1/(1−γ) and 2/(1−γ), not of what it says."""
     gamma, low, high = 0.9, -1.0, 2.0
     config = FQEClipConfig(width=8, batch=4)
-    learner = make_learner(config, 3, gamma, 1.0, low, high)
+    learner = make_learner(config, 3, gamma, low, high)
     hyper = {"learning_rate": jnp.float32(1e-3)}
     state = jax.jit(learner.init)(jax.random.key(0), hyper)
     state = state._replace(target=jax.tree.map(lambda a: 1e4 * a, state.params))
