@@ -3,7 +3,9 @@
 import contextlib
 import errno
 import os
+import struct
 import tempfile
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -15,6 +17,12 @@ from numpy.typing import NDArray
 
 from ropeval.errors import UserError
 
+# What NumPy and zipfile raise on a file that is cut short, damaged, or something else altogether.
+UNREADABLE = (
+    OSError, ValueError, EOFError, KeyError, AttributeError, SyntaxError, NotImplementedError, RuntimeError,
+    MemoryError, OverflowError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error,
+)  # fmt: skip
+
 
 def read_npz(path: Path, names: tuple[str, ...] | None = None, what: str = "") -> dict[str, NDArray[Any]]:
     """The arrays of an `.npz` (only `names`, if given). Never unpickles anything."""
@@ -25,7 +33,7 @@ def read_npz(path: Path, names: tuple[str, ...] | None = None, what: str = "") -
             return {name: file[name] for name in file.files if names is None or name in names}
     except UserError:
         raise
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, ValueError, KeyError, AttributeError) as error:
+    except UNREADABLE as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(f"{what}{path}: cannot be read as .npz, damaged or cut short? ({reason})") from error
 

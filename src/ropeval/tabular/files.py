@@ -1,10 +1,6 @@
 """Reading a user's MDP from a .npz file, and writing results so that no file is ever half there."""
 
 import os
-import struct
-import tokenize
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,14 +9,10 @@ from typing import Any
 import numpy as np
 
 from ropeval.errors import UserError
+from ropeval.files import UNREADABLE
 from ropeval.tabular.mdp import Array, TabularMDP, discount
 
 REQUIRED = ("P", "r", "d0", "gamma")
-# What NumPy and zipfile raise on a file that is cut short, damaged, or something else altogether.
-UNREADABLE = (
-    OSError, ValueError, EOFError, KeyError, SyntaxError, NotImplementedError, RuntimeError, MemoryError,
-    OverflowError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error,
-)  # fmt: skip
 
 
 def load_npz(path: str | Path) -> tuple[TabularMDP, dict[str, Array]]:
