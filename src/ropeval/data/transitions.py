@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data.dataset import Dataset
-from ropeval.errors import UserError
+from ropeval.errors import UserError, unknown_name
 from ropeval.policies.policy import Policy, draw_actions
 
+Protocol = Literal["standard", "paper"]
+PROTOCOLS: tuple[Protocol, ...] = ("standard", "paper")
 DEFAULT_DRAWS = 8  # actions of a stochastic policy per state
 STD_FLOOR = 1e-5
 
@@ -60,6 +62,7 @@ class Problem:
     policy: Policy
     gamma: float
     transitions: Transitions
+    protocol: Protocol = "standard"
 
     @property
     def reward_bound(self) -> float:
@@ -68,14 +71,28 @@ class Problem:
         return largest / (1.0 - self.gamma) if largest > 0.0 else math.inf
 
 
-def make_problem(dataset: Dataset, policy: Policy, gamma: float, seed: int = 0, draws: int | None = None) -> Problem:
-    """Draw the policy's actions for every next and initial state, and lay everything out for training."""
+def make_problem(
+    dataset: Dataset,
+    policy: Policy,
+    gamma: float,
+    seed: int = 0,
+    draws: int | None = None,
+    protocol: Protocol = "standard",
+) -> Problem:
+    """Draw the policy's actions for every next and initial state, and lay everything out for training.
+
+    `standard`: termination zeroes the bootstrap, truncation does not. `paper`: the conventions of the authors' code,
+    which bootstraps nothing on the last step of every episode, time-outs included, and draws one action per state.
+    """
+    if protocol not in PROTOCOLS:
+        raise unknown_name("protocol", protocol, list(PROTOCOLS))
     if not 0.0 <= gamma < 1.0:
         raise UserError(f"gamma is {gamma}; it must be at least 0 and less than 1")
     if draws is not None and draws < 1:
         raise UserError(f"{draws} actions per state were asked for; at least 1 is needed")
     policy.check(dataset.space)
-    count = 1 if policy.deterministic else (draws or DEFAULT_DRAWS)
+    count = 1 if policy.deterministic else (draws or (1 if protocol == "paper" else DEFAULT_DRAWS))
+    ends = dataset.terminations if protocol == "standard" else _episode_ends(dataset)
     next_actions = draw_actions(policy, dataset.next_observations, count, np.random.default_rng([seed, 1]))
     initial_actions = draw_actions(policy, dataset.initial_observations, count, np.random.default_rng([seed, 2]))
 
@@ -93,10 +110,16 @@ def make_problem(dataset: Dataset, policy: Policy, gamma: float, seed: int = 0, 
         x=features(dataset.observations, dataset.actions),
         next_x=features(dataset.next_observations, next_actions),
         reward=jnp.asarray(dataset.rewards),
-        discount=jnp.asarray(np.where(dataset.terminations, 0.0, gamma).astype(np.float32)),
+        discount=jnp.asarray(np.where(ends, 0.0, gamma).astype(np.float32)),
     )
     transitions = Transitions(rows, features(dataset.initial_observations, initial_actions))
-    return Problem(dataset, policy, gamma, transitions)
+    return Problem(dataset, policy, gamma, transitions, protocol)
+
+
+def _episode_ends(dataset: Dataset) -> NDArray[np.bool_]:
+    ends = np.zeros(len(dataset), bool)
+    ends[dataset.starts[1:][np.diff(dataset.starts) > 0] - 1] = True
+    return ends
 
 
 def normaliser(observations: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -139,7 +139,7 @@ def fit(problem: Problem, config: BcrlConfig, run: Run) -> Encoded:
     block = config.block or math.ceil(raw.size / config.batch)
     dim = output_dim(config.dim, raw.dim)
     learner = make_learner(config, raw.dim, dim, problem.gamma, scale or 1.0, block)
-    hyper = {"learning_rate": jnp.full(run.members, config.learning_rate)}
+    hyper = {"learning_rate": run.spread("bcrl.learning_rate", config.learning_rate)}
     trained = train(learner, raw, hyper, config.steps, run, "bcrl")
     return Encoded(encode(trained.state.phi, raw), {"bcrl": trained})
 

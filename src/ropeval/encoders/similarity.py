@@ -191,8 +191,8 @@ def fit_metric(problem: Problem, metric: Metric, config: SimilarityConfig, run: 
     scale = range_scale(np.asarray(metric.rows.reward), problem.gamma, dim) if config.match_range else 1.0
     learner = make_learner(config, raw.dim, dim, problem.gamma, metric.next_pair)
     hyper = {
-        "learning_rate": jnp.full(run.members, config.learning_rate),
-        "beta": jnp.full(run.members, config.beta),
+        "learning_rate": run.spread(f"{stage}.learning_rate", config.learning_rate),
+        "beta": run.spread(f"{stage}.beta", config.beta),
         "scale": jnp.full(run.members, scale),
     }
     trained = train(learner, Transitions(metric.rows, raw.initial_x), hyper, config.steps, run, stage)

@@ -87,7 +87,7 @@ def fit_behaviour(
             )
     data = _as_transitions(np.concatenate([states, outcome], axis=1))
     steps = min(config.steps, max(1, config.epochs * len(dataset) // config.batch))
-    hyper = {"learning_rate": jnp.full(run.members, config.learning_rate)}
+    hyper = {"learning_rate": run.spread(f"{stage}.learning_rate", config.learning_rate)}
     trained = train(learner, data, hyper, steps, run, stage)
     fitted = _in_blocks(states.shape[1], dataset.num_actions is not None, trained.state.target, data.rows.x)
     return Behaviour(np.asarray(fitted, np.float64) + offset, trained, warnings)

@@ -123,7 +123,7 @@ def fit_q(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") -> 
     scaled = replace(problem.transitions, rows=rows._replace(reward=rows.reward / scale))
     bounds = (float(rewards.min()) / scale, float(rewards.max()) / scale) if config.clip_targets else (0.0, 0.0)
     learner = make_learner(config, problem.transitions.dim, problem.gamma, *bounds)
-    hyper = {"learning_rate": jnp.full(run.members, config.learning_rate)}
+    hyper = {"learning_rate": run.spread(f"{stage}.learning_rate", config.learning_rate)}
     trained = train(learner, scaled, hyper, config.steps, run, stage, bound=problem.reward_bound / scale)
     trained = replace(trained, curves={**trained.curves, "estimate": trained.curves["estimate"] * scale})
     return FittedQ(trained, problem.transitions, problem.gamma, scale)

@@ -299,7 +299,7 @@ def estimate(problem: Problem, config: ModelConfig, run: Run) -> Estimated:
     rows = as_transitions(data, encode(data.actions), units)
     outcomes = data.observations.shape[1] if units.known is None else len(units.known)
     learner = make_learner(config, rows.dim, outcomes, units.known is not None)
-    hyper = {"learning_rate": jnp.full(run.members, config.learning_rate)}
+    hyper = {"learning_rate": run.spread("model.learning_rate", config.learning_rate)}
     trained = train(learner, rows, hyper, config.steps, run, "model")
 
     horizon = horizon_for(problem.gamma, config)

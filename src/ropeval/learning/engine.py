@@ -50,10 +50,15 @@ class Run:
     report: Callable[[str, float], None] | None = None  # (stage, fraction done)
     checkpoint: Checkpoint | None = None
     arrangement: Literal["auto", "threads", "vectorised"] = "auto"
+    settings: dict[str, NDArray[np.floating]] = field(default_factory=dict)  # "part.field" -> [M] own values
 
     @property
     def members(self) -> int:
         return len(self.keys)
+
+    def spread(self, name: str, value: float) -> Array:
+        """[M] one value per member: the members' own values of `part.field`, or everyone the same."""
+        return jnp.asarray(self.settings.get(name, np.full(self.members, value)), jnp.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +128,11 @@ def _diverged(seen: dict[str, NDArray[np.float32]], bound: float | None) -> NDAr
 # --- one member -----------------------------------------------------------------------------------------------
 
 
+def _draw(transitions: Transitions, count: int, key: Array) -> Array:
+    """[count] rows of a mini-batch: independent, uniform, with replacement."""
+    return jax.random.randint(key, (count,), 0, transitions.size)
+
+
 def _gather(transitions: Transitions, index: Array, member: Array | None) -> Rows:
     """The rows of a mini-batch. With `member`, features that lead with a member axis are read in place."""
     rows = transitions.rows
@@ -143,7 +153,7 @@ def _train_chunk(
 ) -> tuple[Any, Metrics]:
     def step(state: Any, t: Array) -> tuple[Any, Metrics]:
         draw, noise = jax.random.split(jax.random.fold_in(key, t))
-        index = jax.random.randint(draw, (learner.rows,), 0, transitions.size)
+        index = _draw(transitions, learner.rows, draw)
         return learner.update(state, _gather(transitions, index, member), noise, hyper)
 
     state, metrics = jax.lax.scan(step, state, start + jnp.arange(length))
