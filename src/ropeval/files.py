@@ -45,7 +45,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
         os.close(handle)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     temporary = Path(name)
     try:
         write(temporary)
@@ -54,7 +54,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         temporary.chmod(0o644)
         temporary.replace(path)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -68,7 +68,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _unwritable(path: Path, error: OSError) -> UserError:
+def unwritable(path: Path, error: OSError) -> UserError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return UserError(f"{path}: cannot be written, the disk is full; free some space or choose another --out")
     return UserError(f"{path}: cannot be written ({error.strerror or error}); choose another --out")

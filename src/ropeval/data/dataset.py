@@ -95,16 +95,8 @@ class Dataset:
         """Join logs whose parts each hold whole episodes."""
         if not parts:
             raise UserError(f"{name}: no logs to join")
-        first = parts[0]
         for part in parts[1:]:
-            if part.observations.shape[1] != first.observations.shape[1] or (
-                (part.num_actions is None) != (first.num_actions is None)
-                or part.actions.shape[1:] != first.actions.shape[1:]
-            ):
-                raise UserError(
-                    f"{part.name}: its observations or actions have another shape than those of {first.name}; "
-                    "the parts of one log must come from one task"
-                )
+            check_same_task(parts[0], part)
         offsets = np.cumsum([0] + [len(p) for p in parts])
         starts = [p.starts[:-1] + o for p, o in zip(parts, offsets[:-1], strict=True)] + [offsets[-1:]]
         with_probs = all(p.log_probs is not None for p in parts)
@@ -120,6 +112,19 @@ class Dataset:
             num_actions=max(counts) if counts else None,
             name=name,
             notices=tuple(n for p in parts for n in p.notices),
+        )
+
+
+def check_same_task(first: Dataset, part: Dataset) -> None:
+    """Refuse to join logs whose observations or actions have different shapes."""
+    if (
+        part.observations.shape[1] != first.observations.shape[1]
+        or (part.num_actions is None) != (first.num_actions is None)
+        or part.actions.shape[1:] != first.actions.shape[1:]
+    ):
+        raise UserError(
+            f"{part.name}: its observations or actions have another shape than those of {first.name}; "
+            "the parts of one log must come from one task"
         )
 
 

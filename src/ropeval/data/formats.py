@@ -1,7 +1,8 @@
-"""Reading logs. `.npz` with Minari's names, or a folder of such files that each hold whole episodes."""
+"""Reading logs: ropeval's own folder of columns, `.npz` with Minari's names, or a folder of such files."""
 
 from pathlib import Path
 
+from ropeval.data.columns import is_columns, open_columns
 from ropeval.data.dataset import Dataset
 from ropeval.errors import UserError
 from ropeval.files import read_npz
@@ -20,8 +21,10 @@ COLUMNS = (
 
 
 def load_dataset(path: str | Path) -> Dataset:
-    """Read a log: one `.npz` file, or a folder whose `.npz` files are joined in the order of their names."""
+    """Read a log: a folder of columns, an `.npz` file, or a folder of those, joined in the order of their names."""
     path = Path(path)
+    if is_columns(path):
+        return open_columns(path)
     if path.is_dir():
         files = sorted(path.glob("*.npz"))
         if not files:
