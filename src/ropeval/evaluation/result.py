@@ -1,19 +1,100 @@
-"""The answer to one question, with everything needed to read it, check it and ask it again."""
+"""The answer to one question, with everything needed to read it, check it and ask it again.
 
-from dataclasses import dataclass, field
-from typing import Any
+What a folder of results holds, for whoever shows it:
+
+result.json   a list with one object per policy and method: the fields of `Estimate` without `curves` and `replicates`.
+              `interval` is null or an `Interval`, `diagnosis` a list of `Finding`s, worst first.
+trust.json    one object: {"ranking": [`Ranking`, …], "coverage": [`Coverage`, …]}, a ranking per method that told at
+              least two policies apart, and a coverage per policy.
+curves.parquet  policy, method, stage, member, step, metric, value.
+
+All of them are plain JSON: no NaN, None for what is not known. Fields are only ever added, with a default, so that
+older files stay readable.
+"""
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
 
 import numpy as np
 
 from ropeval.learning.engine import Trained
 
+Severity = Literal["note", "warning", "severe"]
+SEVERITIES: tuple[Severity, ...] = ("severe", "warning", "note")  # worst first
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval for the value of the policy, from resampled episodes (see `interval.py`).
+
+    It covers the luck of the log and of the seeds. It does not cover what the method gets wrong on every log: its
+    bias, an environment that changed, a state that no episode visited. The diagnosis speaks about those.
+    """
+
+    low: float
+    high: float
+    level: float  # 0.95: of so many logs out of all, the interval holds the value
+    kind: str  # "percentile", "bca", or "t" where the replicates are too few for either
+    replicates: int  # resampled estimates behind it
+    episodes: int  # that were resampled
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that speaks against believing an estimate, or that one should know when reading it."""
+
+    code: str  # a name that does not change: see diagnose.py
+    severity: Severity
+    message: str  # a plain sentence
+    advice: str  # what to do about it
+    numbers: dict[str, float] = field(default_factory=dict)  # what the sentence is made of
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.message}; {self.advice}" if self.advice else self.message
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The policies by one method, best first. All lists are in that order.
+
+    Policies are compared within the same resamples: what one log is lucky with, all policies are lucky with.
+    """
+
+    method: str
+    policies: list[str]
+    values: list[float]
+    best: list[float]  # probability that the policy is the best of them; sums to 1
+    beats: list[list[float]]  # beats[i][j]: probability that policy i is worth more than policy j; 0.5 for i = j
+    replicates: int
+    truth: dict[str, float] | None = None  # spearman, regret@1, regret@3, …, absolute_error where true values are known
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How far a policy's actions lie from the logged ones (see `coverage.py`).
+
+    Distances are to the nearest logged pair of another episode, in normalised state-action space: those of logged
+    pairs say how dense the log is, those of the policy's pairs how far from it the policy goes.
+    """
+
+    policy: str
+    levels: list[float]  # of the quantiles below
+    log_distances: list[float]  # quantiles, of logged pairs
+    policy_distances: list[float]  # quantiles, of the same states with the policy's actions
+    outside: float  # share of the policy's pairs that lie further out than `spread_level` of the logged ones
+    spread_level: float
+    log_points: list[list[float]]  # [n, 2] some logged pairs on the two main axes of the log, for a picture
+    policy_points: list[list[float]]  # [n, 2] pairs of the policy on the same axes
+    explained: list[float]  # share of the log's variance on each of the two axes
+
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What `policy` would earn according to `method`, and how far the members agree.
+    """What `policy` would earn according to `method`, how sure that is, and what speaks against it.
 
     `value` is the mean of the members that did not diverge (None if all did); `low` and `high` are the smallest
-    and largest of them. That is a spread over random seeds, not a confidence interval.
+    and largest of them. `interval` is the confidence interval.
     """
 
     policy: str
@@ -24,21 +105,40 @@ class Estimate:
     high: float | None
     members: list[float | None]  # every member's estimate; None where it is not a finite number
     diverged: list[int]  # which members diverged
-    warnings: list[str]
+    warnings: list[str]  # the diagnosis in sentences, worst first
     config: dict[str, Any]
     data_sha256: str
     version: str
     seconds: float
     curves: list[dict[str, Any]] = field(default_factory=list, repr=False)  # rows: stage, member, step, metric, value
+    interval: Interval | None = None
+    diagnosis: list[Finding] = field(default_factory=list)
+    replicates: list[float | None] = field(default_factory=list, repr=False)  # estimates from resampled logs
 
-    def to_json(self) -> dict[str, Any]:
-        """The row of `result.json`."""
-        return {name: value for name, value in self.__dict__.items() if name != "curves"}
+    def to_json(self, everything: bool = False) -> dict[str, Any]:
+        """The row of `result.json`; with `everything`, also what is kept elsewhere or needed only on the way."""
+        row = {f.name: getattr(self, f.name) for f in fields(self)}
+        row["interval"] = asdict(self.interval) if self.interval else None
+        row["diagnosis"] = [asdict(finding) for finding in self.diagnosis]
+        return row if everything else {k: v for k, v in row.items() if k not in ("curves", "replicates")}
+
+    @staticmethod
+    def from_json(row: dict[str, Any]) -> "Estimate":
+        interval, diagnosis = row.get("interval"), row.get("diagnosis", [])
+        return Estimate(
+            **row
+            | {
+                "interval": Interval(**interval) if interval else None,
+                "diagnosis": [Finding(**finding) for finding in diagnosis],
+            }
+        )
 
     def __repr__(self) -> str:
         value = "diverged" if self.value is None else f"{self.value:.5g}"
         lines = [f"{self.policy} ({self.policy_kind}), {self.method}: {value}"]
-        if self.low is not None and self.high is not None and len(self.members) > 1:
+        if self.interval is not None:
+            lines[0] += f"  ({self.interval.level:.4g} interval {self.interval.low:.5g} … {self.interval.high:.5g})"
+        elif self.low is not None and self.high is not None and len(self.members) > 1:
             lines[0] += f"  (members {self.low:.5g} … {self.high:.5g})"
         return "\n".join(lines + [f"  ! {warning}" for warning in self.warnings])
 

@@ -139,7 +139,7 @@ def run_session(
                     report=_numbered(report, number),
                     checkpoints=work / str(number),
                 )
-                write_text(kept, json.dumps(estimate.__dict__))
+                write_text(kept, json.dumps(estimate.to_json(everything=True)))
                 shutil.rmtree(work / str(number), ignore_errors=True)
             if report:
                 report(number, "done", 1.0)
@@ -175,8 +175,8 @@ def load_results(folder: Path) -> list[Estimate]:
     """The estimates of a finished run, without their curves."""
     path = folder / "result.json"
     try:
-        return [Estimate(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
-    except (OSError, ValueError, TypeError) as error:
+        return [Estimate.from_json(row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UserError(f"{path}: cannot be read as results ({error})") from error
 
 
@@ -196,10 +196,10 @@ def _numbered(report: Report | None, number: int) -> Callable[[str, float], None
 
 def _load_estimate(path: Path) -> Estimate | None:
     try:
-        return Estimate(**json.loads(path.read_text(encoding="utf-8")))
+        return Estimate.from_json(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UserError(f"{path}: cannot be read ({error}); start anew with --overwrite") from error
 
 
