@@ -149,4 +149,5 @@ BCRL = Encoder(
     fit=fit,
     summary="linearly Bellman complete features; lspe is the estimator that they are made for",
     presets={"paper": PAPER},
+    spread=("learning_rate",),
 )

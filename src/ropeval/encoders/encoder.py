@@ -27,3 +27,4 @@ class Encoder:
     summary: str
     presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # preset name -> overrides
     check: Callable[[Dataset, Policy], None] | None = None  # refuses, before any work, what it cannot encode
+    spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own

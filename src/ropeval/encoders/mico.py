@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ropeval.data import Dataset
 from ropeval.data.transitions import Problem, Rows
 from ropeval.encoders.encoder import Encoded, Encoder
-from ropeval.encoders.similarity import PAPER, Metric, SimilarityConfig, fit_metric
+from ropeval.encoders.similarity import PAPER, SPREAD, Metric, SimilarityConfig, fit_metric
 from ropeval.errors import UserError
 from ropeval.learning.engine import Run
 from ropeval.policies import Policy
@@ -67,5 +67,6 @@ MICO = Encoder(
     fit=fit,
     summary="state-action similarity under the behaviour policy (a rival of rope)",
     presets={"paper": PAPER},
+    spread=SPREAD,
     check=check,
 )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ropeval.data import Dataset
 from ropeval.data.transitions import Problem
 from ropeval.encoders.encoder import Encoded, Encoder
-from ropeval.encoders.similarity import PAPER, Metric, SimilarityConfig, fit_metric
+from ropeval.encoders.similarity import PAPER, SPREAD, Metric, SimilarityConfig, fit_metric
 from ropeval.errors import UserError
 from ropeval.learning.engine import Run
 from ropeval.policies import Policy
@@ -68,5 +68,6 @@ PSM = Encoder(
     fit=fit,
     summary="similarity of how the evaluation policy acts; ignores rewards (a rival of rope)",
     presets={"paper": PAPER},
+    spread=SPREAD,
     check=check,
 )

@@ -14,7 +14,7 @@ from jax import Array
 
 from ropeval.data.transitions import Problem
 from ropeval.encoders.encoder import Encoded, Encoder
-from ropeval.encoders.similarity import PAPER, Metric, SimilarityConfig, fit_metric
+from ropeval.encoders.similarity import PAPER, SPREAD, Metric, SimilarityConfig, fit_metric
 from ropeval.learning.engine import Run
 
 
@@ -62,4 +62,5 @@ RANDOM_METRIC = Encoder(
     fit=fit,
     summary="state-action similarity under one random action on both sides (a rival of rope)",
     presets={"paper": PAPER},
+    spread=SPREAD,
 )

@@ -8,7 +8,7 @@ were drawn from the evaluation policy, and nothing else is ROPE's own.
 
 from ropeval.data.transitions import Problem
 from ropeval.encoders.encoder import Encoded, Encoder
-from ropeval.encoders.similarity import PAPER, Metric, SimilarityConfig, fit_metric
+from ropeval.encoders.similarity import PAPER, SPREAD, Metric, SimilarityConfig, fit_metric
 from ropeval.learning.engine import Run
 
 
@@ -25,4 +25,5 @@ ROPE = Encoder(
     fit=fit,
     summary="state-action similarity under the evaluation policy (the paper's representation)",
     presets={"paper": PAPER},
+    spread=SPREAD,
 )

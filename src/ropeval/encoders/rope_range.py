@@ -15,7 +15,7 @@ as the metric does. The rivals of ROPE have the same head and the same need: `ma
 
 from ropeval.data.transitions import Problem
 from ropeval.encoders.encoder import Encoded, Encoder
-from ropeval.encoders.similarity import PAPER, Metric, SimilarityConfig, fit_metric
+from ropeval.encoders.similarity import PAPER, SPREAD, Metric, SimilarityConfig, fit_metric
 from ropeval.learning.engine import Run
 
 
@@ -32,4 +32,5 @@ ROPE_RANGE = Encoder(
     fit=fit,
     summary="rope with its metric scaled to the range that the network can express",
     presets={"paper": PAPER},
+    spread=SPREAD,
 )

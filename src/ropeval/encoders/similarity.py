@@ -64,6 +64,7 @@ class SimilarityConfig(PartConfig):
 
 
 PAPER = {"steps": 300_000, "learning_rate": 1e-5, "batch": 512, "tau": 0.005}
+SPREAD = ("learning_rate", "beta", "dim")
 
 
 # --- the distance ---------------------------------------------------------------------------------------------
@@ -84,8 +85,22 @@ class SimilarityNet(eqx.Module):
     def __init__(self, key: Array, inputs: int, dim: int, width: int, depth: int):
         self.body, self.norm = MLP(key, inputs, dim, width, depth), Norm(dim)
 
+    def __call__(self, x: Array, used: Array | None = None) -> Array:
+        return jnp.tanh(self.norm(self.body(x), used))
+
+
+class Sized(eqx.Module):
+    """φ of which only the features marked in `used` [d] exist; the others are 0 and nothing depends on them.
+
+    So members with encodings of different sizes have one shape, and train together. What they learn is what they
+    would learn in a network of their own size: some rows of an orthogonal matrix with more rows are again orthogonal.
+    """
+
+    net: SimilarityNet
+    used: Array
+
     def __call__(self, x: Array) -> Array:
-        return jnp.tanh(self.norm(self.body(x)))
+        return self.net(x, self.used)
 
 
 def sampled_target(signal: Array, next_phi: Array, gamma: float, beta: Array, scale: Array) -> Array:
@@ -93,9 +108,12 @@ def sampled_target(signal: Array, next_phi: Array, gamma: float, beta: Array, sc
     return scale * jnp.abs(signal[0] - signal[1]) + gamma * distance(next_phi[0], next_phi[1], beta)
 
 
+Phi = Callable[[Array], Array]
+
+
 def loss(
-    phi: SimilarityNet,
-    fixed: SimilarityNet,
+    phi: Phi,
+    fixed: Phi,
     x: Array,
     next_x: Array,
     signal: Array,
@@ -132,18 +150,32 @@ class Metric(NamedTuple):
     next_pair: NextPair = independent_actions  # hashable: it decides which program is compiled
 
 
+class State(NamedTuple):
+    learned: Learned
+    used: Array  # [d] which features this member has
+
+    @property
+    def encoder(self) -> Sized:
+        return Sized(self.learned.target, self.used)
+
+
 @lru_cache(maxsize=64)
 def make_learner(config: SimilarityConfig, inputs: int, dim: int, gamma: float, next_pair: NextPair) -> Learner:
+    """`dim` is the size of the largest encoding among the members; `hyper["dim"]` is each member's own."""
     transform = adamw(config.gradient_clip, config.weight_decay)
 
-    def init(key: Array, hyper: Hyper) -> Learned:
-        return start(SimilarityNet(key, inputs, dim, config.width, config.depth), transform)
+    def init(key: Array, hyper: Hyper) -> State:
+        net = SimilarityNet(key, inputs, dim, config.width, config.depth)
+        return State(start(net, transform), jnp.arange(dim) < hyper["dim"])
 
-    def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
+    def update(state: State, batch: Rows, key: Array, hyper: Hyper) -> tuple[State, Metrics]:
         x, next_x, signal = (a.reshape(2, config.batch, *a.shape[1:]) for a in (batch.x, batch.next_x, batch.reward))
-        error, gradient = jax.value_and_grad(loss)(
-            state.params,
-            state.target,
+
+        def objective(net: SimilarityNet, *rest: Any) -> Array:
+            return loss(Sized(net, state.used), state.encoder, *rest)
+
+        error, gradient = jax.value_and_grad(objective)(
+            state.learned.params,
             x,
             next_pair(next_x, key),
             signal,
@@ -152,15 +184,17 @@ def make_learner(config: SimilarityConfig, inputs: int, dim: int, gamma: float, 
             hyper["scale"],
             config.huber_delta,
         )
-        return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
+        learned = descend(state.learned, gradient, transform, hyper["learning_rate"], config.tau)
+        return State(learned, state.used), {"loss": error}
 
-    def probe(state: Learned, transitions: Transitions) -> Metrics:
+    def probe(state: State, transitions: Transitions) -> Metrics:
         x = transitions.rows.x
-        features = state.target(x[:: max(1, len(x) // CURVE_ROWS)])  # [rows, d]
+        features = state.encoder(x[:: max(1, len(x) // CURVE_ROWS)])  # [rows, d]
         return {
-            "feature_mean": features.mean(),
-            "feature_std": features.std(axis=0).mean(),
-            "feature_size": jnp.abs(features).mean(),  # near 1: every feature sits at an end of its range
+            "feature_mean": features.mean(axis=0).mean(where=state.used),
+            "feature_std": features.std(axis=0).mean(where=state.used),
+            # near 1: every feature sits at an end of its range
+            "feature_size": jnp.abs(features).mean(axis=0).mean(where=state.used),
         }
 
     return Learner(init, update, probe, 2 * config.batch)
@@ -187,16 +221,21 @@ def range_scale(signal: NDArray[np.floating], gamma: float, dim: int) -> float:
 def fit_metric(problem: Problem, metric: Metric, config: SimilarityConfig, run: Run, stage: str) -> Encoded:
     """Train φ for every member on the metric's rows, then encode the whole log with each member's own φ."""
     raw = problem.transitions
-    dim = output_dim(config.dim, raw.dim)
-    scale = range_scale(np.asarray(metric.rows.reward), problem.gamma, dim) if config.match_range else 1.0
-    learner = make_learner(config, raw.dim, dim, problem.gamma, metric.next_pair)
+    dims = [output_dim(dim, raw.dim) for dim in run.settings.get(f"{stage}.dim", [config.dim] * run.members)]
+    scales = [1.0] * run.members
+    if config.match_range:
+        signal = np.asarray(metric.rows.reward)
+        by_dim = {dim: range_scale(signal, problem.gamma, dim) for dim in set(dims)}
+        scales = [by_dim[dim] for dim in dims]
+    learner = make_learner(config, raw.dim, max(dims), problem.gamma, metric.next_pair)
     hyper = {
+        "dim": jnp.asarray(dims, jnp.int32),
         "learning_rate": run.spread(f"{stage}.learning_rate", config.learning_rate),
         "beta": run.spread(f"{stage}.beta", config.beta),
-        "scale": jnp.full(run.members, scale),
+        "scale": jnp.asarray(scales, jnp.float32),
     }
     trained = train(learner, Transitions(metric.rows, raw.initial_x), hyper, config.steps, run, stage)
-    return Encoded(encode(trained.state.target, raw), {stage: trained}, collapse_warnings(trained))
+    return Encoded(encode(trained.state.encoder, raw), {stage: trained}, collapse_warnings(trained))
 
 
 @jax.jit

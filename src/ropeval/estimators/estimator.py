@@ -30,3 +30,4 @@ class Estimator:
     takes_features: bool  # whether an encoder can stand before it
     presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # preset name -> overrides
     check: Callable[[Dataset, Policy], None] | None = None  # refuses, before any work, what it cannot answer
+    spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own

@@ -154,4 +154,5 @@ FQE = Estimator(
     summary="fitted Q-evaluation",
     takes_features=True,
     presets={"paper": PAPER},
+    spread=("learning_rate",),
 )

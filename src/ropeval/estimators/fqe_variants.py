@@ -31,6 +31,7 @@ FQE_CLIP = Estimator(
     summary="fitted Q-evaluation with targets clipped to what the rewards allow",
     takes_features=True,
     presets={"paper": PAPER},
+    spread=("learning_rate",),
 )
 FQE_DEEP = Estimator(
     config=FQEDeepConfig,
@@ -38,6 +39,7 @@ FQE_DEEP = Estimator(
     summary="fitted Q-evaluation with four hidden layers",
     takes_features=True,
     presets={"paper": PAPER | {"steps": 500_000}},
+    spread=("learning_rate",),
 )
 FQE_LN = Estimator(
     config=FQELNConfig,
@@ -45,4 +47,5 @@ FQE_LN = Estimator(
     summary="fitted Q-evaluation with layer normalisation",
     takes_features=True,
     presets={"paper": PAPER},
+    spread=("learning_rate",),
 )

@@ -9,7 +9,7 @@ import operator
 import os
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -50,7 +50,7 @@ class Run:
     report: Callable[[str, float], None] | None = None  # (stage, fraction done)
     checkpoint: Checkpoint | None = None
     arrangement: Literal["auto", "threads", "vectorised"] = "auto"
-    settings: dict[str, NDArray[np.floating]] = field(default_factory=dict)  # "part.field" -> [M] own values
+    settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # "part.field" -> [M] the members' own values
 
     @property
     def members(self) -> int:
@@ -58,7 +58,7 @@ class Run:
 
     def spread(self, name: str, value: float) -> Array:
         """[M] one value per member: the members' own values of `part.field`, or everyone the same."""
-        return jnp.asarray(self.settings.get(name, np.full(self.members, value)), jnp.float32)
+        return jnp.asarray(self.settings.get(name, [value] * self.members), jnp.float32)
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,10 +35,15 @@ def _product(a: Array, b: Array) -> Array:
     return jnp.matmul(a, b, precision=jax.lax.Precision.HIGHEST)
 
 
-def layer_norm(x: Array) -> Array:
-    """Zero mean and unit variance over the last axis."""
-    centred = x - x.mean(axis=-1, keepdims=True)
-    return centred * jax.lax.rsqrt((centred**2).mean(axis=-1, keepdims=True) + LAYER_NORM_EPS)
+def layer_norm(x: Array, used: Array | None = None) -> Array:
+    """Zero mean and unit variance over the last axis, or over its entries in `used` [d]; the others are 0 then."""
+    if used is None:
+        centred = x - x.mean(axis=-1, keepdims=True)
+        return centred * jax.lax.rsqrt((centred**2).mean(axis=-1, keepdims=True) + LAYER_NORM_EPS)
+    weight, count = used.astype(x.dtype), jnp.maximum(used.sum(), 1)
+    mask = _for_each_row(weight, x)
+    centred = (x - (x * mask).sum(axis=-1, keepdims=True) / count) * mask
+    return centred * jax.lax.rsqrt((centred**2).sum(axis=-1, keepdims=True) / count + LAYER_NORM_EPS)
 
 
 def _for_each_row(vector: Array, rows: Array) -> Array:
@@ -67,8 +72,9 @@ class Norm(eqx.Module):
     def __init__(self, size: int):
         self.scale, self.shift = jnp.ones(size), jnp.zeros(size)
 
-    def __call__(self, x: Array) -> Array:
-        return layer_norm(x) * _for_each_row(self.scale, x) + _for_each_row(self.shift, x)
+    def __call__(self, x: Array, used: Array | None = None) -> Array:
+        result = layer_norm(x, used) * _for_each_row(self.scale, x) + _for_each_row(self.shift, x)
+        return result if used is None else result * _for_each_row(used.astype(x.dtype), x)
 
 
 class MLP(eqx.Module):
