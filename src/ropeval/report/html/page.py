@@ -1,0 +1,155 @@
+"""The page itself: title, answer, sections, and the rules under which a browser may show it."""
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+
+from ropeval.report.html.blocks import Figure, Note, Table
+from ropeval.report.html.safe import data_block, escape, plot_data
+from ropeval.version import __version__
+
+# Nothing is fetched, sent or framed, whatever a name in a log may contain; scripts run only if they are these two.
+POLICY = (
+    "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:; "
+    "base-uri 'none'; form-action 'none'"
+)
+
+
+@dataclass
+class Section:
+    """A heading and what stands below it, in order."""
+
+    title: str
+    intro: str = ""
+    blocks: list[str | Figure] = field(default_factory=list)  # HTML that is safe already, and figures
+
+    def text(self, words: str) -> "Section":
+        self.blocks.append(f"<p>{escape(words)}</p>")
+        return self
+
+    def heading(self, words: str) -> "Section":
+        self.blocks.append(f"<h3>{escape(words)}</h3>")
+        return self
+
+    def code(self, words: str, label: str) -> "Section":
+        """Text to copy, as it is; `label` says what it is to those who cannot see it."""
+        box = f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
+        self.blocks.append(f"{box}<pre>{escape(words)}</pre></div>")
+        return self
+
+    def pairs(self, entries: Mapping[str, object]) -> "Section":
+        """Names and their values."""
+        rows = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in entries.items())
+        self.blocks.append(f"<dl>{rows}</dl>")
+        return self
+
+    def table(self, table: Table) -> "Section":
+        self.blocks.append(table.html())
+        return self
+
+    def note(self, note: Note) -> "Section":
+        self.blocks.append(note.html())
+        return self
+
+    def figure(self, figure: Figure) -> "Section":
+        self.blocks.append(figure)
+        return self
+
+
+@dataclass
+class Page:
+    """One HTML file, complete in itself.
+
+    page = Page("Four policies", lead="The answer in one sentence.")
+    page.section("Values").figure(Figure(traces, layout, alt="…", table=Table(…))).text("…")
+    page.html()
+
+    Every word is escaped on its way in: there is no way to hand over markup.
+    """
+
+    title: str
+    lead: str = ""
+    details: Sequence[str] = ()  # short facts below the answer
+    footer: str = ""
+    sections: list[Section] = field(default_factory=list)
+
+    def section(self, title: str, intro: str = "") -> Section:
+        self.sections.append(Section(title, intro))
+        return self.sections[-1]
+
+    def html(self) -> str:
+        figures: list[Figure] = []
+        sections = [self._section(i, section, figures) for i, section in enumerate(self.sections, start=1)]
+        scripts = [_asset("plotly/plotly-basic.min.js"), _asset("page.js")] if figures else []
+        drawn = [plot_data({"data": f.traces, "layout": {"height": f.height, **f.layout}}) for f in figures]
+        return "\n".join(
+            [
+                '<!DOCTYPE html>\n<html lang="en">',
+                self._head(scripts),
+                '<body>\n<a class="skip" href="#main">Skip to the content</a>',
+                self._header(),
+                f'<main id="main">\n{"".join(sections)}</main>',
+                self._footer(bool(figures)),
+                f'<script type="application/json" id="figures">{data_block(drawn)}</script>',
+                *(f"<script>{script}</script>" for script in scripts),
+                "</body>\n</html>\n",
+            ]
+        )
+
+    def _head(self, scripts: list[str]) -> str:
+        allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts) or "'none'"
+        return (
+            '<head>\n<meta charset="utf-8">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY.format(scripts=allowed)}">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+            f'<meta name="generator" content="ropeval {__version__}">\n<link rel="icon" href="data:,">\n'
+            f"<title>{escape(self.title)}</title>\n<style>\n{_asset('page.css')}</style>\n</head>"
+        )
+
+    def _header(self) -> str:
+        links = "".join(f'<li><a href="#s{i}">{escape(s.title)}</a></li>' for i, s in enumerate(self.sections, start=1))
+        facts = "".join(f"<li>{escape(fact)}</li>" for fact in self.details)
+        return (
+            f"<header>\n<h1>{escape(self.title)}</h1>\n"
+            + (f'<p class="lead">{escape(self.lead)}</p>\n' if self.lead else "")
+            + (f'<ul class="facts">{facts}</ul>\n' if facts else "")
+            + (f'<nav aria-label="Sections"><ul>{links}</ul></nav>\n' if len(self.sections) > 2 else "")
+            + "</header>"
+        )
+
+    def _footer(self, drawn: bool) -> str:
+        words = [self.footer, f"Written by ropeval {__version__}.", "This file loads nothing and sends nothing."]
+        if drawn:
+            words.append("Pictures drawn by plotly.js, © Plotly, Inc., MIT licence.")
+        without = (
+            "<noscript><p>The pictures need JavaScript; the tables below them hold the same numbers.</p></noscript>"
+        )
+        return f"<footer><p>{escape(' '.join(filter(None, words)))}</p>{without if drawn else ''}</footer>"
+
+    @staticmethod
+    def _section(place: int, section: Section, figures: list[Figure]) -> str:
+        parts = []
+        for block in section.blocks:
+            if isinstance(block, Figure):
+                parts.append(block.html(len(figures)))
+                figures.append(block)
+            else:
+                parts.append(block)
+        intro = f"<p>{escape(section.intro)}</p>" if section.intro else ""
+        return (
+            f'<section id="s{place}" aria-labelledby="h{place}"><h2 id="h{place}">{escape(section.title)}</h2>'
+            f"\n{intro}{''.join(parts)}</section>\n"
+        )
+
+
+@cache
+def _asset(name: str) -> str:
+    return resources.files("ropeval.report.html").joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,0 +1,222 @@
+"""The skeleton of a page: complete in itself, well-formed, readable, and at work in a real browser."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+from importlib import resources
+
+import pytest
+
+from ropeval.report.html import Figure, Note, Page, Series, Shaded, Table
+
+HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><!-- 'javascript:alert(1)' \u2028\u202e${x} %{y}"
+
+
+def example(name: str = "beta") -> Page:
+    """Two series, of which the second carries `name` wherever a name can stand."""
+    page = Page(f"Two series: {name}", lead=f"alpha earns more than {name}.", details=[name], footer=name)
+    traces = [
+        {
+            "type": "scatter", "mode": "lines+markers", "x": [1, 2, 3], "y": [base, base + 1, base + 2], "name": series,
+            "group": series, "text": [f"{series} {i}" for i in range(3)], "marker": {"color": f"@{base}"},
+            "line": {"color": f"@{base}/0.5"}, "hovertemplate": "%{text}: %{y}<extra></extra>",
+        }
+        for base, series in ((1, "alpha"), (2, name))
+    ]  # fmt: skip
+    table = Table(["series", "first", "share"], [["alpha", 1.0, Shaded(0.2, 0.2)], [name, None, 2.5]], caption=name)
+    layout = {"xaxis": {"title": {"text": name}}, "yaxis": {"tickvals": [1, 4], "ticktext": ["one", name]}}
+    series = [Series("alpha", 1), Series(name, 2, "diamond")]
+    page.section(f"Values {name}", name).figure(Figure(traces, layout, f"Alt {name}", name, table, series))
+    page.section("Notes").note(Note("warning", name, f"do {name}", [name])).heading(name).text(name)
+    page.section("Rest").pairs({name: name}).code(name, name).table(table).figure(Figure(traces, {}, "again"))
+    return page
+
+
+class Outline(HTMLParser):
+    """Every tag with its attributes, and whether all of them are closed in order."""
+
+    VOID = ("meta", "link", "input", "br", "img")
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def test_a_name_changes_no_markup():
+    plain, hostile = Outline(example().html()), Outline(example(HOSTILE).html())
+    assert not plain.open
+    assert not hostile.open
+    assert [(t, sorted(a)) for t, a in hostile.tags] == [(t, sorted(a)) for t, a in plain.tags]
+
+
+def test_nothing_is_loaded_and_only_our_scripts_may_run():
+    html = example(HOSTILE).html()
+    outline = Outline(html)
+    assert not [
+        a for _, a in outline.tags for k, v in a.items() if k in ("src", "href") and not re.match(r"#|data:,$", v)
+    ]
+    assert not [a for _, a in outline.tags if any(k.startswith("on") for k in a)]
+    rules = outline.named("meta")[1]["content"]
+    assert rules.startswith("default-src 'none'")
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    assert len(scripts) == 2
+    for script in scripts:
+        assert f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" in rules
+    assert "unsafe-inline" not in rules.split("style-src")[0]
+
+
+def test_a_page_without_figures_carries_no_script():
+    page = Page("Bare")
+    page.section("Only words").text("a < b")
+    assert "<p>a &lt; b</p>" in page.html()
+    assert "script-src 'none'" in page.html()
+    assert len(page.html()) < 20_000
+
+
+def test_the_drawing_library_comes_with_its_licence():
+    folder = resources.files("ropeval.report.html") / "plotly"
+    script = (folder / "plotly-basic.min.js").read_text(encoding="utf-8")
+    assert "Licensed under the MIT license" in script[:300]
+    assert "</script" not in script.lower()
+    assert (folder / "LICENSE").read_text().startswith("MIT License")
+
+
+def test_tables_set_numbers_to_the_right_and_absence_as_a_dash():
+    html = Table(["name", "value"], [["a", 12345.678], ["b", None]], caption="c").html()
+    assert '<td class="number">12,346</td>' in html
+    assert '<td class="number"><span aria-label="none">–</span></td>' in html
+    assert '<th scope="row">a</th>' in html
+    assert "<caption>c</caption>" in html
+
+
+def contrast(one: str, other: str) -> float:
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("dress", [0, 1], ids=["light", "dark"])
+def test_contrasts_satisfy_wcag_aa(dress):
+    style = (resources.files("ropeval.report.html") / "page.css").read_text()
+    colours = dict(re.findall(r"--(\w+): (#\w{6})", re.findall(r":root[^{]*\{([^}]*)\}", style)[dress]))
+    assert len(colours) == 20
+    for paper in (colours["paper"], colours["raised"]):
+        for words in ("ink", "muted", "accent", "error", "warning", "info", "good"):
+            assert contrast(colours[words], paper) >= 4.5, words
+    for series in range(1, 9):
+        assert contrast(colours[f"c{series}"], colours["paper"]) >= 4.5, (
+            series
+        )  # 3 would do; names are set in them, too
+
+
+# ---- in a real browser
+
+
+def test_it_draws_asks_for_nothing_and_complains_of_nothing(open_page):
+    opened = open_page(example().html())
+    assert opened.page.locator(".plot .main-svg").count() >= 2
+    assert opened.page.locator("#plot-0 .scatterlayer .trace").count() == 2
+    picture = opened.page.evaluate("Plotly.toImage(document.getElementById('plot-0'), {width: 300, height: 200})")
+    assert picture.startswith("data:image/png;base64,")
+    assert [url for url in opened.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert len([url for url in opened.requests if url.startswith("file:")]) == 1
+    assert opened.complaints == []
+
+
+def test_the_rules_stop_a_request(open_page):
+    """The test above cannot see what the rules already forbid: here they are seen to forbid it."""
+    opened = open_page(example().html())
+    blocked = opened.page.evaluate("fetch('https://example.org/').then(() => 'sent', () => 'blocked')")
+    assert blocked == "blocked"
+    assert any("Content Security Policy" in words for words in opened.complaints)
+
+
+def test_hovering_shows_the_value(open_page):
+    page = open_page(example().html()).page
+    page.locator("#plot-0 .points path").nth(1).hover(force=True)
+    page.wait_for_selector("#plot-0 .hovertext")
+    assert page.locator("#plot-0 .hovertext").text_content() == "alpha 1: 2"
+    assert page.locator("figure").first.locator(".reading").inner_text() == "alpha 1 (2, 2)"
+
+
+def test_a_series_goes_and_comes_back_in_every_figure(open_page):
+    opened = open_page(example().html())
+    count = "[0, 1].map((i) => document.querySelectorAll(`#plot-${i} .scatterlayer .trace`).length)"
+    for expected in ([1, 1], [2, 2]):
+        opened.page.locator('input[data-group="beta"]').click()
+        opened.until(count, expected)
+
+
+def test_the_keyboard_reaches_everything(open_page):
+    opened = open_page(example().html())
+    page, reached = opened.page, []
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.dataset.group ?? document.activeElement.id ?? ''"))
+        if reached[-1] == "plot-0":
+            break
+    assert {"alpha", "beta", "plot-0"} <= set(reached)
+    for expected in ("alpha 0", "alpha 1", "alpha 2", "beta 0"):
+        page.keyboard.press("ArrowRight")
+        opened.until("document.querySelector('.reading').textContent.split(' (')[0]", expected)
+    for _ in range(4):  # past the buttons of the picture
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.tagName") == "SUMMARY":
+            break
+    page.keyboard.press("Enter")
+    assert page.locator("details").first.evaluate("box => box.open")
+
+
+def test_dark_dress_for_page_and_pictures(open_page):
+    opened = open_page(example().html(), color_scheme="dark")
+    look = """[getComputedStyle(document.body).backgroundColor,
+        getComputedStyle(document.querySelector('#plot-0 .xtick text')).fill,
+        getComputedStyle(document.querySelector('#plot-0 .points path')).fill]"""
+    opened.until(look, ["rgb(20, 23, 28)", "rgb(165, 173, 184)", "rgb(88, 178, 242)"])
+    opened.page.emulate_media(color_scheme="light")
+    opened.until(look, ["rgb(255, 255, 255)", "rgb(87, 96, 106)", "rgb(0, 114, 178)"])
+    assert opened.complaints == []
+
+
+@pytest.mark.parametrize("name", ["beta", HOSTILE, "long" * 60], ids=["plain", "hostile", "long"])
+def test_a_phone_shows_it_without_scrolling_sideways(open_page, name):
+    page = open_page(example(name).html(), viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True).page
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator("#plot-0 .main-svg").first.bounding_box()["width"] <= 360
+
+
+def test_hostile_names_are_shown_as_text(open_page):
+    opened = open_page(example(HOSTILE).html())
+    page = opened.page
+    assert "owned" not in page.title().replace("='owned'", "")
+    assert page.locator("img, iframe, object").count() == 0
+    assert "<img src=x onerror" in page.locator("h1").inner_text()
+    assert "<img src=x onerror" in page.locator("#plot-0 .xtitle").text_content()
+    assert "<img src=x onerror" in page.locator("#plot-0 .ytick").nth(1).text_content()
+    page.locator("#plot-0 .points path").nth(4).hover(force=True)
+    page.wait_for_selector("#plot-0 .hovertext")
+    assert "<img src=x onerror" in page.locator("#plot-0 .hovertext").text_content()
+    assert "${x} %{y}" in page.locator("#plot-0 .hovertext").text_content()
+    assert "<img src=x onerror" in page.locator(".reading").first.inner_text()
+    page.locator("input[data-group]").nth(1).click()
+    opened.until("document.querySelectorAll('#plot-0 .scatterlayer .trace').length", 1)
+    assert opened.complaints == []
