@@ -1,0 +1,1 @@
+"""The paper's empirical study: tasks, policies to go with them, logs, runs, scores."""

@@ -1,0 +1,75 @@
+"""What a study should hold and does not: settings and seeds that are missing, and the reasons where there are any."""
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from ropeval.bench.rows import BASELINES, Failure
+from ropeval.bench.summary import names
+
+
+class Gap(NamedTuple):
+    """Runs that are not there. `hyper` is empty where nothing of the method was run on the task."""
+
+    task: str
+    method: str
+    hyper: str
+    present: int
+    expected: int
+    reason: str  # of a failed unit, or empty: not run yet
+
+
+def find_gaps(study: Mapping[str, Any], rows: pl.DataFrame, failures: Sequence[Failure]) -> list[Gap]:
+    """Compares with what study.json names, and with the settings and seeds that other tasks of the study have."""
+    counts: dict[tuple[str, str, str], int] = {
+        (task, method, hyper): count
+        for task, method, hyper, count in rows.group_by("task", "method", "hyper").agg(pl.len()).iter_rows()
+    }
+    tasks = list(dict.fromkeys([*names(study.get("tasks")), *sorted({task for task, _, _ in counts})]))
+    methods = list(dict.fromkeys([*BASELINES, *names(study.get("methods")), *sorted({m for _, m, _ in counts})]))
+    found = []
+    for task, method in itertools.product(tasks, methods):
+        seen = {hyper for _, name, hyper in counts if name == method}
+        wanted = sorted(seen | _grid(study, method))
+        seeds = 1 if method in BASELINES else _seeds(study, [n for (_, m, _), n in counts.items() if m == method])
+        own = {hyper: counts.get((task, method, hyper), 0) for hyper in wanted}
+        if not any(own.values()):
+            found.append(Gap(task, method, "", 0, seeds * max(1, len(wanted)), _reason(failures, task, method)))
+            continue
+        found += [
+            Gap(task, method, hyper, count, seeds, _reason(failures, task, method, hyper))
+            for hyper, count in own.items()
+            if count < seeds
+        ]
+    return found
+
+
+def _grid(study: Mapping[str, Any], method: str) -> set[str]:
+    """The settings that `grids` spans: a table of lists for the method, as in {"rope.beta": [0.1, 1.0]}."""
+    grids = study.get("grids")
+    axes = grids.get(method) if isinstance(grids, Mapping) else None
+    if not isinstance(axes, Mapping) or not all(isinstance(values, list) for values in axes.values()):
+        return set()
+    spanned = itertools.product(*axes.values())
+    return {json.dumps(dict(zip(axes, values, strict=True)), sort_keys=True) for values in spanned}
+
+
+def _seeds(study: Mapping[str, Any], counts: list[int]) -> int:
+    """As many as the study asks for; a method without randomness has one everywhere and lacks none."""
+    if counts and max(counts) == 1:
+        return 1
+    seeds = study.get("seeds")
+    if isinstance(seeds, list):
+        return len(seeds)
+    return seeds if isinstance(seeds, int) and not isinstance(seeds, bool) else max(counts, default=1)
+
+
+def _reason(failures: Sequence[Failure], task: str, method: str, hyper: str | None = None) -> str:
+    """The first failure of the method on the task; of this very setting, if one is asked for and was recorded."""
+    own = [f for f in failures if (f.task, f.method) == (task, method)]
+    if hyper is not None:
+        own = [f for f in own if f.hyper == hyper] or [f for f in own if f.hyper == "{}"]
+    return own[0].error if own else ""
