@@ -53,8 +53,8 @@ def write_study(
     units.mkdir(parents=True, exist_ok=True)
     about = {
         "name": "made", "tasks": list(dict.fromkeys(r["task"] for r in rows)),
-        "methods": list(dict.fromkeys(r["method"] for r in rows)), "seeds": 1 + max((r["seed"] for r in rows), default=0),
-        "protocol": "standard", "gamma": 0.99,
+        "methods": list(dict.fromkeys(r["method"] for r in rows)),
+        "seeds": 1 + max((r["seed"] for r in rows), default=0), "protocol": "standard", "gamma": 0.99,
     }  # fmt: skip
     (folder / "study.json").write_text(json.dumps(about | study), encoding="utf-8")
     for number, key in enumerate(dict.fromkeys((r["task"], r["method"], r["protocol"]) for r in rows)):
