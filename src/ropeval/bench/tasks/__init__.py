@@ -1,0 +1,118 @@
+"""The registry of tasks. A new task is one file: here, in a folder of yours, or in an installed package.
+
+A task file defines `TASKS`, a list of `Task`. Files in this folder are found by themselves. Files elsewhere are named
+by `ROPEVAL_TASKS` (separated like PATH), or by a package's entry point in the group `ropeval.tasks`. Wherever a
+task is named, `module:NAME` or `file.py:NAME` works as well.
+"""
+
+import fnmatch
+import hashlib
+import importlib
+import importlib.util
+import os
+import pkgutil
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from ropeval.bench.tasks.task import RANDOM, ROLES, PolicySource, Role, Task
+from ropeval.errors import UserError, unknown_name
+
+__all__ = ["RANDOM", "ROLES", "PolicySource", "Role", "Task", "all_tasks", "find_task", "find_tasks"]
+
+VARIABLE, GROUP = "ROPEVAL_TASKS", "ropeval.tasks"
+
+
+def all_tasks() -> dict[str, Task]:
+    """Every task there is, by name."""
+    registry: dict[str, Task] = {}
+    for origin, module in _modules():
+        for task in _tasks_of(module, origin):
+            if task.name in registry and registry[task.name] != task:
+                raise UserError(f"{origin}: defines the task {task.name}, which exists already; choose another name")
+            registry[task.name] = task
+    return registry
+
+
+def find_task(name: str) -> Task:
+    """The task of that name, or the one that `module:NAME` or `file.py:NAME` points at."""
+    if ":" in name:
+        return _pointed_at(name)
+    registry = all_tasks()
+    if name not in registry:
+        raise unknown_name("task", name, list(registry))
+    return registry[name]
+
+
+def find_tasks(patterns: Sequence[str]) -> list[Task]:
+    """The tasks that the words name: names, `d4rl/*`, `module:NAME`. In order, each once."""
+    found: dict[str, Task] = {}
+    registry = all_tasks()
+    for pattern in patterns:
+        matches = [task for name, task in registry.items() if fnmatch.fnmatchcase(name, pattern)]
+        if not matches and any(sign in pattern for sign in "*?["):
+            raise UserError(f"no task matches {pattern!r}; there are: {', '.join(sorted(registry))}")
+        found |= {task.name: task for task in matches or [find_task(pattern)]}
+    return list(found.values())
+
+
+def _modules() -> Iterable[tuple[str, Any]]:
+    for entry in pkgutil.iter_modules(__path__):
+        if entry.name != "task":
+            yield f"{__name__}.{entry.name}", importlib.import_module(f"{__name__}.{entry.name}")
+    for point in entry_points(group=GROUP):
+        yield f"entry point {point.name}", point.load()
+    for path in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+        yield path, _import_file(Path(path))
+
+
+def _tasks_of(module: Any, origin: str) -> list[Task]:
+    tasks = module if isinstance(module, list) else getattr(module, "TASKS", None)
+    if not isinstance(tasks, list) or not all(isinstance(task, Task) for task in tasks):
+        raise UserError(f"{origin}: a file of tasks defines TASKS, a list of ropeval.bench.tasks.Task")
+    return tasks
+
+
+def _pointed_at(text: str) -> Task:
+    place, _, attribute = text.rpartition(":")
+    if place.endswith(".py"):
+        module = _import_file(Path(place))
+    else:
+        if "" not in sys.path:  # a console script does not look into the folder that it is called from
+            sys.path.insert(0, "")
+        try:
+            module = importlib.import_module(place)
+        except ImportError as error:
+            raise UserError(f"task {text}: cannot import it ({error})") from error
+    found = getattr(module, attribute, None)
+    if isinstance(found, Task):
+        return found
+    named = {task.name: task for task in getattr(module, "TASKS", []) if isinstance(task, Task)}
+    if attribute in named:
+        return named[attribute]
+    raise UserError(f"task {text}: {place} holds no Task called {attribute}; its tasks: {', '.join(named) or 'none'}")
+
+
+def _import_file(path: Path) -> Any:
+    """Import a Python file by its path, once, under a name of its own; its folder becomes importable."""
+    if not path.is_file():
+        raise UserError(f"{path}: no such file of tasks (named by {VARIABLE} or FILE.py:NAME)")
+    path = path.resolve()
+    name = f"ropeval_tasks_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path}: not a Python file; a file of tasks ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    if str(path.parent) not in sys.path:  # so that `stem:policy` in its tasks can be imported, by workers as well
+        sys.path.append(str(path.parent))
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # the user's own code: say that it was theirs, and what it said
+        del sys.modules[name]
+        raise UserError(f"{path}: this file of tasks failed: {type(error).__name__}: {error}") from error
+    return module

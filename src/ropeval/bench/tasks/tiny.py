@@ -1,0 +1,35 @@
+"""Tasks of seconds, for tests, tutorials and `smoke.toml`: the demo's pendulum policies, shipped with the package."""
+
+from importlib.resources import files
+
+from ropeval.bench.tasks.task import PolicySource, Task
+
+_POLICIES = files("ropeval.demo") / "policies"
+
+
+def _demo(name: str) -> PolicySource:
+    return PolicySource(spec=str(_POLICIES / f"{name}.npz"))
+
+
+TASKS = [
+    Task(
+        name="tiny/pendulum",
+        environment="Pendulum-v1",
+        evaluated=_demo("swingup"),
+        behaviour=_demo("cautious"),
+        mixture=("evaluated", "behaviour", "random"),
+        transitions=6_000,
+        value_steps=1_000,  # the time limit of 200 steps would leave out 13% of the discounted weights
+        about="the demo's swing-up judged from three writers; runs anywhere in seconds",
+    ),
+    Task(
+        name="tiny/pendulum-cautious",
+        environment="Pendulum-v1",
+        evaluated=_demo("cautious"),
+        behaviour=_demo("swingup"),
+        mixture=("behaviour", "random"),
+        transitions=6_000,
+        value_steps=1_000,
+        about="the demo's cautious policy judged from two other writers; runs anywhere in seconds",
+    ),
+]
