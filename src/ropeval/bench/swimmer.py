@@ -75,9 +75,7 @@ class Swimmer(gymnasium.Env[NDArray[np.float64], NDArray[np.float32]]):
         self._mujoco.mj_forward(self.model, self.data)
         return self._observe(), {}
 
-    def step(
-        self, action: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
+    def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
         before = self.data.qpos[0]
         self.data.ctrl[:] = action
         self._mujoco.mj_step(self.model, self.data, nstep=FRAME_SKIP)
@@ -89,4 +87,4 @@ class Swimmer(gymnasium.Env[NDArray[np.float64], NDArray[np.float32]]):
         return np.concatenate([self.data.qpos[HIDDEN_POSITIONS:], self.data.qvel])
 
 
-gymnasium.register("ropeval/Swimmer20-v0", entry_point=Swimmer, max_episode_steps=1_000)
+gymnasium.register("ropeval/Swimmer20-v0", entry_point=f"{__name__}:Swimmer", max_episode_steps=1_000)

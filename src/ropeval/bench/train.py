@@ -31,6 +31,7 @@ def train(
     every: int = 10_000,
     episodes: int = 5,
     seed: int = 0,
+    batch_size: int = 256,
     threads: int | None = None,
     report: Report | None = None,
 ) -> Path:
@@ -42,6 +43,7 @@ def train(
         torch.set_num_threads(threads)
     out.mkdir(parents=True, exist_ok=True)
     model = _resume(out, env_id) or _start(env_id, seed)
+    model.batch_size = batch_size
     started, before = time.monotonic(), _seconds_so_far(out)
     while model.num_timesteps < steps:
         chunk = min(every - model.num_timesteps % every, steps - model.num_timesteps)

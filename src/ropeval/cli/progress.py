@@ -1,13 +1,18 @@
-"""One progress bar for a whole session, on standard error, so that standard output stays clean."""
+"""Progress bars, on standard error, so that standard output stays clean."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ropeval.evaluation.session import Report, Session
+
+if TYPE_CHECKING:
+    from ropeval.bench.parts import Stream
 
 
 def stderr() -> Console:
@@ -38,5 +43,48 @@ def session_progress(session: Session, console: Console) -> Iterator[Report]:
                 inside = sum(weights[number][:place]) + fraction * weights[number][place]
             note = "" if stage in ("done", method.name) else f" ({stage})"
             bar.update(task, completed=before + inside, description=f"{escape(policy.name)}  {method.name}{note}")
+
+        yield report
+
+
+@contextmanager
+def collecting_progress(title: str, console: Console) -> Iterator[Callable[["Stream"], None]]:
+    """One bar per policy that plays, with its rate in steps; yields the function to report streams to."""
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(),
+        TextColumn("{task.completed:,.0f}/{task.total:,.0f} {task.fields[unit]}"), TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, transient=True,
+    ) as bar:  # fmt: skip
+        bars: dict[str, TaskID] = {}
+        started: dict[str, tuple[float, int]] = {}
+
+        def report(stream: "Stream") -> None:
+            now = time.monotonic()
+            if stream.name not in bars:
+                description = f"{escape(title)}  {stream.name}"
+                bars[stream.name] = bar.add_task(
+                    description, total=stream.wanted, unit=stream.unit, rate="", start=False
+                )
+            elif stream.name not in started:  # the first part came back: from here on the rate means something
+                started[stream.name] = now, stream.steps
+                bar.start_task(bars[stream.name])
+            since, steps = started.get(stream.name, (now, 0))
+            rate = f"{(stream.steps - steps) / (now - since):,.0f} steps/s" if now > since else ""
+            bar.update(bars[stream.name], completed=stream.done, rate=rate)
+
+        yield report
+
+
+@contextmanager
+def training_progress(title: str, steps: int, console: Console) -> Iterator[Callable[[int, dict[str, float]], None]]:
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console,
+    ) as bar:  # fmt: skip
+        task = bar.add_task(f"{escape(title)}  training", total=steps)
+
+        def report(done: int, line: dict[str, float]) -> None:
+            earned = f"return {line['return']:.4g} ± {line['return_se']:.2g}"
+            bar.update(task, completed=done, description=f"{escape(title)}  {done:,} steps, {earned}")
 
         yield report

@@ -38,7 +38,7 @@ TASKS = [
         behaviour=_published("swimmer_model_sac_220000_steps"),
         mixture=("evaluated", "behaviour"),
         transitions=100_000,
-        about="20 links; the authors' SAC after 350K (π_e) and 220K (π_b) steps",
+        about="half π_e, half π_b; the authors' SAC after 350K, 220K steps",
     ),
     Task(
         name="custom/halfcheetah",
@@ -47,7 +47,7 @@ TASKS = [
         behaviour=_published("cheetah_model_sac_60000_steps"),
         mixture=("evaluated", "behaviour"),
         transitions=100_000,
-        about="the authors' SAC after 420K (π_e) and 60K (π_b) steps",
+        about="half π_e, half π_b; the authors' SAC after 420K, 60K steps",
     ),
     Task(
         name="custom/humanoidstandup",
@@ -56,6 +56,6 @@ TASKS = [
         behaviour=shipped("humanoidstandup_sac_early"),
         mixture=("evaluated", "behaviour"),
         transitions=100_000,
-        about="this project's own SAC policies: the authors' are not published",
+        about="half π_e, half π_b; own SAC policies, shipped (the authors' are not published)",
     ),
 ]

@@ -55,7 +55,7 @@ TASKS = [
         evaluated=_published(body, 10),
         behaviour=_published(body, 5),
         mixture=mixture,
-        about=f"{WRITTEN_BY[kind]}; deep_ope policies 10 (π_e) and 5 (π_b), deterministic",
+        about=f"{WRITTEN_BY[kind]}; deep_ope policies 10 (π_e), 5 (π_b)",
     )
     for body, environment in ENVIRONMENTS.items()
     for kind, mixture in MIXTURES.items()

@@ -18,6 +18,6 @@ TASKS = [
         behaviour=shipped("hopper_sac_early"),
         mixture=("evaluated", "behaviour"),
         transitions=100_000,
-        about="this project's own SAC policies, half π_e, half π_b: the study without any download",
+        about="half π_e, half π_b; own SAC policies, shipped: needs no download",
     ),
 ]

@@ -44,7 +44,9 @@ class Task(BaseModel):
     mixture: tuple[Role, ...] = ("behaviour",)  # who writes the log, in equal parts of transitions
     transitions: PositiveInt = 1_000_000  # at most: whole episodes that fit
     gamma: Annotated[float, Field(gt=0, lt=1)] = 0.99
-    value_steps: PositiveInt | None = None  # longer episodes for the discounted truth, where the time limit cuts it short
+    value_steps: PositiveInt | None = (
+        None  # longer episodes for the discounted truth, where the time limit cuts it short
+    )
     version: PositiveInt = 1
     about: str = ""
 

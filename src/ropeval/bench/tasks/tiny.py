@@ -20,7 +20,7 @@ TASKS = [
         mixture=("evaluated", "behaviour", "random"),
         transitions=6_000,
         value_steps=1_000,  # the time limit of 200 steps would leave out 13% of the discounted weights
-        about="the demo's swing-up judged from three writers; runs anywhere in seconds",
+        about="the demo's swing-up; π_e, π_b and uniform actions, a third each",
     ),
     Task(
         name="tiny/pendulum-cautious",
@@ -30,6 +30,6 @@ TASKS = [
         mixture=("behaviour", "random"),
         transitions=6_000,
         value_steps=1_000,
-        about="the demo's cautious policy judged from two other writers; runs anywhere in seconds",
+        about="the demo's cautious policy; half swing-up, half uniform actions",
     ),
 ]

@@ -1,0 +1,134 @@
+"""`ropeval bench …`: the paper's study. Parses, calls one function, prints."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ropeval.bench.truth import Truth
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="The paper's study: tasks with known answers, their logs, runs, tables and figures.",
+)
+
+DATA_HELP = "Folder of collected tasks."
+POLICIES_HELP = "Folder that holds, at any depth, the published policy files (deep_ope pickles, SAC zips, or .npz)."
+Data = Annotated[Path, typer.Option(help=DATA_HELP, envvar="ROPEVAL_DATA", metavar="DIR")]
+Policies = Annotated[Path | None, typer.Option(help=POLICIES_HELP, envvar="ROPEVAL_POLICIES", metavar="DIR")]
+DEFAULT_DATA = Path("ropeval-data")
+
+
+@app.command()
+def tasks(data: Data = DEFAULT_DATA) -> None:
+    """List the tasks: environment, size, who wrote the log, and whether it has been collected.
+
+    A task of your own is one Python file that defines TASKS; name it in
+    ROPEVAL_TASKS (several are separated like PATH), or call a task
+    FILE.py:NAME. docs/extend.md shows one.
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from ropeval.bench.collected import is_collected
+    from ropeval.bench.tasks import all_tasks
+
+    table = Table(caption=f"✓: collected in {data}", caption_justify="left", box=box.SIMPLE)
+    table.add_column("task", no_wrap=True)
+    table.add_column("transitions", justify="right")
+    table.add_column("", no_wrap=True)
+    table.add_column("environment and log")
+    for task in all_tasks().values():
+        name = f"{task.name} v{task.version}" if task.version > 1 else task.name
+        about = f"{task.environment.rpartition(':')[2]}: {task.about}"
+        table.add_row(name, f"{task.transitions:,}", "✓" if is_collected(task, data) else "", about)
+    Console().print(table)
+
+
+@app.command()
+def collect(
+    names: Annotated[
+        list[str], typer.Argument(help="Tasks: names, patterns such as 'd4rl/*', or FILE.py:NAME.", metavar="TASK...")
+    ],
+    data: Data = DEFAULT_DATA,
+    policies: Policies = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Processes to play with.", min=1, show_default="all cores")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides every episode, together with the task's name.", min=0)] = 0,
+    overwrite: Annotated[bool, typer.Option(help="Collect again what is there already.")] = False,
+) -> None:
+    """Play a task's policies: write its log, and the true values of π_e, π_b and the random policy.
+
+    The log is whole episodes, as many as fit in the task's number of
+    transitions. The same seed gives the same bits with any number of
+    processes. What was interrupted, even by kill -9, goes on where it was
+    when the same command is given again.
+
+    Try it:
+
+      ropeval bench collect tiny/pendulum
+      ropeval bench collect 'd4rl/hopper-*' --policies ~/deep_ope
+    """
+    from rich.console import Console
+
+    from ropeval.bench.collect import collect as collect_task
+    from ropeval.bench.collected import is_collected, read_truth
+    from ropeval.bench.tasks import find_tasks
+    from ropeval.cli.progress import collecting_progress, stderr
+
+    console = Console()
+    for task in find_tasks(names):
+        if is_collected(task, data) and not overwrite:
+            console.print(f"{task.name}: already in {data / task.folder} (--overwrite collects it again)")
+            continue
+        with collecting_progress(task.name, stderr()) as report:
+            folder = collect_task(task, data, policies, seed, processes, overwrite=overwrite, report=report)
+        console.print(f"{task.name}: {folder}", soft_wrap=True)
+        _print_truth(read_truth(folder))
+
+
+def _print_truth(truth: "Truth") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(caption="± standard error over episodes", caption_justify="left")
+    for column in ("policy", "discounted return", f"mean reward/(1−{truth.gamma:g})", "length", "episodes"):
+        table.add_column(column, justify="left" if column == "policy" else "right")
+    for role, one in (("π_e", truth.evaluated), ("π_b", truth.behaviour), ("random", truth.random)):
+        values = [f"{v.value:.4g} ± {v.standard_error:.2g}" for v in (one.discounted, one.mean_reward)]
+        table.add_row(f"{role} {one.name}", *values, f"{one.mean_length:.0f}", str(one.episodes))
+    Console().print(table)
+
+
+@app.command()
+def train(
+    environment: Annotated[str, typer.Argument(help="Gymnasium's id, for example Hopper-v4.", metavar="ENV-ID")],
+    out: Annotated[Path, typer.Option(help="Folder for checkpoints, learning curve and state.", metavar="DIR")] = Path(
+        "ropeval-trained"
+    ),
+    steps: Annotated[int, typer.Option(help="Steps in the environment.", min=1)] = 1_000_000,
+    every: Annotated[int, typer.Option(help="Steps between checkpoints.", min=1)] = 10_000,
+    episodes: Annotated[int, typer.Option(help="Episodes played at each checkpoint.", min=1)] = 5,
+    seed: Annotated[int, typer.Option(help="Of the training.", min=0)] = 0,
+) -> None:
+    """Train a policy with SAC (Stable-Baselines3's defaults): a π_e, and earlier, lower ones for π_b.
+
+    Needs: pip install 'ropeval[train]'. Every checkpoint is a .npz with actor
+    and critic that all verbs read; curve.jsonl holds what each earned. Give
+    the same command again to go on after an interruption, or give more steps.
+
+    Try it:
+
+      ropeval bench train Pendulum-v1 --steps 5000 --every 1000
+    """
+    from ropeval.bench.train import train as train_policy
+    from ropeval.cli.progress import stderr, training_progress
+
+    with training_progress(environment, steps, stderr()) as report:
+        folder = train_policy(
+            environment, out / environment.replace("/", "-"), steps, every, episodes, seed, report=report
+        )
+    typer.echo(f"checkpoints and curve.jsonl: {folder}")
