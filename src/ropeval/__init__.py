@@ -6,13 +6,18 @@
 >>> ropeval.evaluate(log, policy, method="rope+fqe", gamma=0.99)
 """
 
-from ropeval.data import Dataset, load_dataset
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ropeval.errors import UserError
-from ropeval.evaluation.evaluate import evaluate
-from ropeval.evaluation.methods import available_methods
-from ropeval.evaluation.result import Estimate
-from ropeval.policies import CallablePolicy, GaussianMLP, Policy, UniformPolicy, load_policy
 from ropeval.version import __version__
+
+if TYPE_CHECKING:
+    from ropeval.data import Dataset, load_dataset
+    from ropeval.evaluation.evaluate import evaluate
+    from ropeval.evaluation.methods import available_methods
+    from ropeval.evaluation.result import Estimate
+    from ropeval.policies import CallablePolicy, GaussianMLP, Policy, UniformPolicy, load_policy
 
 __all__ = [
     "CallablePolicy",
@@ -28,3 +33,23 @@ __all__ = [
     "load_dataset",
     "load_policy",
 ]
+
+_HOMES = {
+    "ropeval.data": ("Dataset", "load_dataset"),
+    "ropeval.evaluation.evaluate": ("evaluate",),
+    "ropeval.evaluation.methods": ("available_methods",),
+    "ropeval.evaluation.result": ("Estimate",),
+    "ropeval.policies": ("CallablePolicy", "GaussianMLP", "Policy", "UniformPolicy", "load_policy"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: collecting processes and the command line's help need no JAX."""
+    for home, names in _HOMES.items():
+        if name in names:
+            return globals().setdefault(name, getattr(importlib.import_module(home), name))
+    raise AttributeError(f"module 'ropeval' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ropeval.bench.collected import DEFAULT_DATA, is_collected
+from ropeval.bench.collected import DEFAULT_DATA, TaskData, is_collected, load_task
 from ropeval.bench.parts import Stream
 from ropeval.bench.policy_files import LocatedPolicy, locate
 from ropeval.bench.tasks import ROLES, Role, Task, find_tasks
@@ -38,6 +38,8 @@ from ropeval.errors import UserError
 from ropeval.files import read_npz, write_atomically, write_text
 from ropeval.policies import Policy
 from ropeval.version import __version__
+
+__all__ = ["TaskData", "collect", "is_collected", "load_task"]
 
 TRUTH_EPISODES = 300  # as the paper
 
@@ -64,6 +66,8 @@ def collect(
             for name in ("log", "parts", "policies"):
                 shutil.rmtree(folder / name, ignore_errors=True)
             (folder / "truth.json").unlink(missing_ok=True)
+            for role in ROLES:
+                _truth_file(_truth_stream(task, role, data, located[role], plan)[0]).unlink(missing_ok=True)
         _agree_on_plan(folder / "parts" / "plan.json", plan)
         log = {role: _log_stream(task, role, folder, located[role], seed) for role in task.mixture}
         values = {role: _truth_stream(task, role, data, located[role], plan) for role in ROLES}

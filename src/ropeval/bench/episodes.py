@@ -108,9 +108,18 @@ def make_environment(environment: str, max_steps: int | None = None) -> tuple[An
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """v4 environments are older than Gymnasium likes; the paper used them, and so do these tasks."""
-    with warnings.catch_warnings():
+    """v4 environments are older than Gymnasium and MuJoCo like; the paper used them, and so do these tasks.
+
+    MuJoCo would write its complaint about their models to a file in the current folder.
+    """
+    with warnings.catch_warnings(), contextlib.ExitStack() as stack:
         warnings.simplefilter("ignore", DeprecationWarning)
+        with contextlib.suppress(ImportError):  # not every environment needs it
+            import mujoco
+
+            earlier = mujoco.get_mju_user_warning()
+            mujoco.set_mju_user_warning(lambda message: None)
+            stack.callback(mujoco.set_mju_user_warning, earlier)
         yield
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -96,6 +98,8 @@ def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
     """Always processes of their own, even one: a single thread of linear algebra each, which also fixes the bits."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # read when a worker imports NumPy
+    # Workers would import the caller's script again: slow, and a script without a main guard would start itself anew.
+    script, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
     pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=_start_worker, initargs=(os.getpid(),))
     try:
         yield pool
@@ -106,6 +110,7 @@ def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+        sys.modules["__main__"] = script
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
