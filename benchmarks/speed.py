@@ -77,7 +77,7 @@ def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
     data = Transitions(rows, normal(1000, 1, FEATURES))
     learner = make_learner(method)
     hyper = {"learning_rate": jnp.full(members, 1e-5), "beta": jnp.full(members, 1.0), "scale": jnp.full(members, 1.0)}
-    arranged = engine._choose("auto")(learner, data, hyper, engine.member_keys(0, members))
+    arranged = engine._choose("auto", data)(learner, data, hyper, engine.member_keys(0, members))
     state = arranged.init()
 
     def chunk(state: Any, length: int) -> tuple[Any, float]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import mmap
 import os
 import struct
 import tempfile
@@ -72,3 +73,13 @@ def unwritable(path: Path, error: OSError) -> UserError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return UserError(f"{path}: cannot be written, the disk is full; free some space or choose another --out")
     return UserError(f"{path}: cannot be written ({error.strerror or error}); choose another --out")
+
+
+def release(array: NDArray[Any]) -> None:
+    """Give back the pages of a memory-mapped array that were read; they come again when they are asked for.
+
+    Otherwise everything that was ever looked at would count as this process's memory.
+    """
+    mapped = getattr(array, "_mmap", None)
+    if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ropeval.data import ColumnsWriter, Dataset, load_dataset, open_columns, read_metadata, write_columns
-from ropeval.data.columns import DTYPES, release
+from ropeval.data.columns import DTYPES
 from ropeval.errors import UserError
+from ropeval.files import release
 from tests.problems import Chain, LinearQuadratic
 
 

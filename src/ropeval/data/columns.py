@@ -10,7 +10,6 @@ written beside its place and renamed, so it is there whole or not at all.
 
 import contextlib
 import json
-import mmap
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 from ropeval.data.dataset import Dataset, check_same_task
 from ropeval.errors import UserError
-from ropeval.files import UNREADABLE, unwritable
+from ropeval.files import UNREADABLE, release, unwritable
 
 FORMAT, VERSION = "ropeval-columns", 1
 INDEX = "columns.json"
@@ -201,16 +200,6 @@ def open_columns(folder: str | Path) -> Dataset:
 def read_metadata(folder: str | Path) -> dict[str, Any]:
     """What the writer of the folder had to say about it."""
     return dict(_read_index(Path(folder))["metadata"])
-
-
-def release(array: NDArray[Any]) -> None:
-    """Give back the pages of a memory-mapped array that were read; they come again when they are asked for.
-
-    Otherwise everything that was ever looked at would count as this process's memory.
-    """
-    mapped = getattr(array, "_mmap", None)
-    if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _read_index(folder: Path) -> dict[str, Any]:

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.errors import UserError
+from ropeval.files import release
 from ropeval.policies.policy import Space
 
 Floats = NDArray[np.float32]
+HASHED = 1 << 18  # rows at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +70,9 @@ class Dataset:
         ):
             if array is not None:
                 digest.update(f"{array.dtype}{array.shape}".encode())
-                digest.update(np.ascontiguousarray(array).data)
+                for start in range(0, len(array), HASHED):
+                    digest.update(np.ascontiguousarray(array[start : start + HASHED]).data)
+                release(array)
         digest.update(str(self.num_actions).encode())
         return digest.hexdigest()
 

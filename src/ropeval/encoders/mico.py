@@ -5,6 +5,8 @@
 The log holds π_b's own next actions: those of the next row of the same episode.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,11 +53,16 @@ def behaviour_rows(problem: Problem) -> Rows:
     keep = np.flatnonzero(known | dataset.terminations)  # [n]
     stand_in = np.random.default_rng(0).integers(len(dataset), size=len(keep))
     following = np.where(known[keep], keep + 1, stand_in)
+    reward, discount = np.asarray(rows.reward)[keep], np.asarray(rows.discount)[keep]
+    if problem.transitions.streamed:
+        x = replace(rows.x, state_rows=keep, action_rows=keep)
+        states = rows.next_x.observations
+        pairs = replace(x, observations=states, actions=rows.x.actions[:, None], action_rows=following)
+        return Rows(x, pairs, reward, discount)  # type: ignore[arg-type]
     x, next_x = np.asarray(rows.x), np.asarray(rows.next_x)
     # The action's columns come from the row that follows, the state's from the logged next state.
     pairs = np.concatenate([next_x[keep, 0, :size], x[following, size:]], axis=-1)
-    kept = [np.asarray(a)[keep] for a in (rows.x, rows.reward, rows.discount)]
-    return Rows(kept[0], pairs[:, None, :], kept[1], kept[2])  # type: ignore[arg-type]
+    return Rows(x[keep], pairs[:, None, :], reward, discount)  # type: ignore[arg-type]
 
 
 def fit(problem: Problem, config: MicoConfig, run: Run) -> Encoded:

@@ -53,7 +53,8 @@ def shared_action(problem: Problem) -> SharedAction:
 
 def fit(problem: Problem, config: RandomMetricConfig, run: Run) -> Encoded:
     rows = problem.transitions.rows
-    metric = Metric(rows._replace(next_x=rows.next_x[:, :1]), next_pair=shared_action(problem))
+    first = rows.next_x.first_draw() if problem.transitions.streamed else rows.next_x[:, :1]
+    metric = Metric(rows._replace(next_x=first), next_pair=shared_action(problem))
     return fit_metric(problem, metric, config, run, "random-metric")
 
 

@@ -18,6 +18,7 @@ As in the authors' code, and unlike everywhere else here, termination does not c
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -29,6 +30,7 @@ from jax import Array
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
+from ropeval.data.streaming import held_bytes
 from ropeval.data.transitions import Problem, Rows, Transitions
 from ropeval.encoders.encoder import Encoded
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
@@ -238,10 +240,20 @@ def fit_metric(problem: Problem, metric: Metric, config: SimilarityConfig, run: 
     return Encoded(encode(trained.state.encoder, raw), {stage: trained}, collapse_warnings(trained))
 
 
-@jax.jit
 def encode(nets: Any, raw: Transitions) -> Transitions:
-    """Features for all rows, [M, …]: the data are transformed once, and the estimator then trains on them."""
+    """Features for all rows, [M, …]: the data are transformed once, and the estimator then trains on them.
 
+    Where there is no room for them, every mini-batch is transformed instead.
+    """
+    members, draws = len(jax.tree.leaves(nets)[0]), raw.rows.next_x.shape[1]
+    kept = replace(raw, nets=nets)
+    if raw.streamed or 4 * members * raw.size * (1 + draws) * kept.dim > held_bytes():
+        return kept
+    return _encode(nets, raw)
+
+
+@jax.jit
+def _encode(nets: Any, raw: Transitions) -> Transitions:
     def one(net: Any) -> tuple[Array, Array, Array]:
         apply = partial(jax.lax.map, net, batch_size=BLOCK)
         flat_next = apply(raw.rows.next_x.reshape(-1, raw.dim))

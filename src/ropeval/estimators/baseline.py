@@ -3,6 +3,7 @@
 import numpy as np
 
 from ropeval.data import Problem
+from ropeval.data.columns import BLOCK
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.learning.engine import Run
 from ropeval.settings import PartConfig
@@ -20,9 +21,12 @@ def mean_reward(problem: Problem, config: BaselineConfig, run: Run) -> Estimated
 def mean_return(problem: Problem, config: BaselineConfig, run: Run) -> Estimated:
     """The mean over the logged episodes of Σ_t γ^t r_t."""
     data = problem.dataset
-    lengths = np.diff(data.starts)  # [E]
-    time = np.arange(len(data)) - np.repeat(data.starts[:-1], lengths)  # [N] step within its episode
-    total = np.sum(problem.gamma**time * data.rewards.astype(np.float64))
+    total = 0.0
+    for begin in range(0, len(data), BLOCK):
+        rows = np.arange(begin, min(begin + BLOCK, len(data)))
+        episode = np.searchsorted(data.starts, rows, side="right") - 1
+        time = rows - data.starts[episode]  # [n] step within its episode
+        total += float(np.sum(problem.gamma**time * data.rewards[rows].astype(np.float64)))
     return Estimated(np.array([total / data.num_episodes]))
 
 

@@ -102,21 +102,31 @@ class FittedQ:
 
     def on_next(self) -> Floats:
         """E_{a'~π_e} q̄(s', a') of every logged step, over the drawn actions: [M, N]."""
-        return self._values(self.transitions.rows.next_x).mean(axis=-1)
+        return self._values(self.transitions.rows.next_x)
 
     def on_initial(self) -> Floats:
         """E_{a~π_e} q̄(s₀, a) of every episode, over the drawn actions: [M, E]."""
-        return self._values(self.transitions.initial_x).mean(axis=-1)
+        return self._values(self.transitions.initial_x)
 
-    def _values(self, x: Array) -> Floats:
-        values = _values_in_blocks(self.gamma, self.transitions.per_member, self.trained.state.target, x)
-        return np.asarray(values, np.float64) * self.scale
+    def _values(self, x: Any) -> Floats:
+        """[M, n] for features [n, X], or the mean over the draws for [n, K, X]."""
+        data, rows = self.transitions, x.shape[1] if self.transitions.per_member else x.shape[0]
+        if not data.streamed:
+            return self._means(x)
+        parts = [self._means(x[start : start + BLOCK]) for start in range(0, rows, BLOCK)]
+        return np.concatenate(parts, axis=1)
+
+    def _means(self, x: Any) -> Floats:
+        data = self.transitions
+        values = _values_in_blocks(self.gamma, data.per_member, self.trained.state.target, data.nets, x)
+        values = np.asarray(values, np.float64) * self.scale
+        return values.mean(axis=-1) if values.ndim == 3 else values
 
 
 def fit_q(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") -> FittedQ:
     """Train q for every member."""
     rewards = problem.dataset.rewards
-    scale = float(np.sqrt(np.mean(rewards.astype(np.float64) ** 2))) if config.scale_rewards else 1.0
+    scale = float(np.sqrt(np.mean(np.square(rewards, dtype=np.float64)))) if config.scale_rewards else 1.0
     scale = scale or 1.0  # all rewards zero: any unit will do
     # Rewards are scaled in the data and not in the program, so that one compiled program serves all logs.
     rows = problem.transitions.rows
@@ -136,16 +146,21 @@ def estimate(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") 
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _values_in_blocks(gamma: float, per_member: bool, targets: Any, x: Array) -> Array:
-    """[M, …] values of features […, X] (or [M, …, X] where members have their own), in blocks that bound the memory."""
+def _values_in_blocks(gamma: float, per_member: bool, targets: Any, nets: Any, x: Array) -> Array:
+    """[M, …] values of features […, X] (or [M, …, X] where members have their own), in blocks that bound the memory.
 
-    def one(q: MLP, x: Array) -> Array:
-        flat = jax.lax.map(partial(action_value, q, gamma=gamma), x.reshape(-1, x.shape[-1]), batch_size=BLOCK)
-        return flat.reshape(x.shape[:-1])
+    With `nets`, the features are what every member's own encoder makes of x.
+    """
+
+    def one(q: MLP, net: Any, x: Array) -> Array:
+        def value(pair: Array) -> Array:
+            return action_value(q, pair if net is None else net(pair), gamma)
+
+        return jax.lax.map(value, x.reshape(-1, x.shape[-1]), batch_size=BLOCK).reshape(x.shape[:-1])
 
     if per_member:
-        return jax.lax.map(lambda pair: one(*pair), (targets, x))
-    return jax.lax.map(lambda q: one(q, x), targets)
+        return jax.lax.map(lambda own: one(own[0], None, own[1]), (targets, x))
+    return jax.lax.map(lambda own: one(own[0], own[1], x), (targets, nets))
 
 
 FQE = Estimator(

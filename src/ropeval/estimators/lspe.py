@@ -70,15 +70,15 @@ class Solution:
 
 def moments(transitions: Transitions, member: int, intercept: bool, gamma: float | None = None) -> Moments:
     """One pass over the log, in blocks. `gamma`, if given, stands for its own rounding to single precision."""
-    own = (member,) if transitions.per_member else ()
     rows, size = transitions.rows, transitions.size
     width = transitions.dim + intercept
     features, following, next_features = (np.zeros((width, width)) for _ in range(3))
     reward, next_reward, squared = np.zeros(width), np.zeros(width), 0.0
     for start in range(0, size, BLOCK):
         part = slice(start, start + BLOCK)
-        phi = _lifted(rows.x[(*own, part)], intercept)  # [n, d]
-        next_phi = _lifted(np.asarray(rows.next_x[(*own, part)]).mean(axis=1, dtype=np.float64), intercept)
+        x, next_x = transitions.block(part, member)
+        phi = _lifted(x, intercept)  # [n, d]
+        next_phi = _lifted(next_x.mean(axis=1, dtype=np.float64), intercept)
         discount = np.asarray(rows.discount[part], np.float64)
         if gamma is not None:
             discount[discount == np.float32(gamma)] = gamma
@@ -90,10 +90,10 @@ def moments(transitions: Transitions, member: int, intercept: bool, gamma: float
         reward += phi.T @ r
         next_reward += next_phi.T @ r
         squared += float(r @ r)
-    initial = _lifted(np.asarray(transitions.initial_x[own]).reshape(-1, transitions.dim), intercept).mean(axis=0)
+    initial = _lifted(transitions.initial_block(slice(None), member).reshape(-1, transitions.dim), intercept)
     return Moments(
         features / size, following / size, next_features / size, reward / size, next_reward / size, squared / size,
-        initial,
+        initial.mean(axis=0),
     )  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def solve(data: Moments, config: LSPEConfig) -> Solution:
 def estimate(problem: Problem, config: LSPEConfig, run: Run) -> Estimated:
     """One estimate per member with features of its own, or one alone: nothing here is random."""
     transitions = problem.transitions
-    count = int(transitions.rows.x.shape[0]) if transitions.per_member else 1
+    count = transitions.members or 1
     solutions = []
     for member in range(count):
         solutions.append(solve(moments(transitions, member, config.intercept, problem.gamma), config))

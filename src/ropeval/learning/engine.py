@@ -87,7 +87,7 @@ def train(
 ) -> Trained:
     """Train every member for `steps` updates. `bound`: the largest |estimate| that the rewards allow."""
     keys = jax.vmap(lambda k: jax.random.fold_in(k, zlib.crc32(stage.encode())))(run.keys)
-    arrange = _choose(run.arrangement)(learner, transitions, hyper, keys)
+    arrange = _choose(run.arrangement, transitions)(learner, transitions, hyper, keys)
     snapshot = run.checkpoint.load(stage, arrange.shapes()) if run.checkpoint else None
     if snapshot is None:
         snapshot = Snapshot(arrange.init(), 0, {}, np.full(run.members, -1))
@@ -133,12 +133,29 @@ def _draw(transitions: Transitions, count: int, key: Array) -> Array:
     return jax.random.randint(key, (count,), 0, transitions.size)
 
 
+def _own(transitions: Transitions, member: Array | None) -> Any:
+    """The member's own encoder, or None. Where members are vectorised (`member` is None), it is all there is."""
+    return transitions.nets if member is None else jax.tree.map(lambda a: a[member], transitions.nets)
+
+
 def _gather(transitions: Transitions, index: Array, member: Array | None) -> Rows:
     """The rows of a mini-batch. With `member`, features that lead with a member axis are read in place."""
     rows = transitions.rows
     if member is None or not transitions.per_member:
-        return jax.tree.map(lambda a: a[index], rows)
+        batch = Rows(*(a[index] for a in rows))
+        return encoded(batch, _own(transitions, member))
     return Rows(rows.x[member, index], rows.next_x[member, index], rows.reward[index], rows.discount[index])
+
+
+def encoded(batch: Rows, net: Any) -> Rows:
+    """The same rows with the features that an encoder makes of theirs, if there is one."""
+    return batch if net is None else batch._replace(x=net(batch.x), next_x=net(batch.next_x))
+
+
+def step_keys(key: Array, t: Array) -> tuple[Array, Array]:
+    """What a member draws its rows with in step t, and what its learner may draw with."""
+    draw, noise = jax.random.split(jax.random.fold_in(key, t))
+    return draw, noise
 
 
 def _train_chunk(
@@ -152,22 +169,30 @@ def _train_chunk(
     member: Array | None = None,
 ) -> tuple[Any, Metrics]:
     def step(state: Any, t: Array) -> tuple[Any, Metrics]:
-        draw, noise = jax.random.split(jax.random.fold_in(key, t))
+        draw, noise = step_keys(key, t)
         index = _draw(transitions, learner.rows, draw)
         return learner.update(state, _gather(transitions, index, member), noise, hyper)
 
     state, metrics = jax.lax.scan(step, state, start + jnp.arange(length))
     means = jax.tree.map(lambda values: values.mean(), metrics)
+    return state, means | learner.probe(state, shown(transitions, member))
+
+
+def shown(transitions: Transitions, member: Array | None) -> Transitions:
+    """What a member's probe looks at: its features, of all rows where they are stored."""
+    if transitions.nets is not None:
+        some, net = transitions.glance(), _own(transitions, member)
+        return Transitions(encoded(some.rows, net), net(some.initial_x))
     if member is not None and transitions.per_member:
         x, next_x, initial_x = (a[member] for a in (transitions.rows.x, transitions.rows.next_x, transitions.initial_x))
-        transitions = Transitions(transitions.rows._replace(x=x, next_x=next_x), initial_x)
-    return state, means | learner.probe(state, transitions)
+        return Transitions(transitions.rows._replace(x=x, next_x=next_x), initial_x)
+    return transitions
 
 
 # --- all members ----------------------------------------------------------------------------------------------
 
 
-class _Threads:
+class Threads:
     """One core per member at a time. On a CPU this beat a batched program at every size that was measured."""
 
     def __init__(self, learner: Learner, transitions: Transitions, hyper: Hyper, keys: Array):
@@ -193,8 +218,7 @@ class _Threads:
         self, states: list[Any], start: int, length: int, done: Callable[[float], None]
     ) -> tuple[list[Any], dict[str, NDArray[np.float32]]]:
         def one(i: int) -> Any:
-            own = (states[i], *self.members[i], jnp.int32(start), self.transitions, jnp.int32(i))
-            return jax.block_until_ready(_chunk_of_one(self.learner, length, *own))
+            return jax.block_until_ready(self.chunk_of_one(i, states[i], start, length))
 
         pool = ThreadPoolExecutor(_cores())
         try:
@@ -208,6 +232,11 @@ class _Threads:
         return [state for state, _ in results], {
             name: np.array([m[name] for m in metrics], np.float32) for name in metrics[0]
         }
+
+    def chunk_of_one(self, i: int, state: Any, start: int, length: int) -> tuple[Any, Metrics]:
+        """Member i, `length` steps on."""
+        own = (state, *self.members[i], jnp.int32(start), self.transitions, jnp.int32(i))
+        return _chunk_of_one(self.learner, length, *own)
 
 
 class _Vectorised:
@@ -278,10 +307,14 @@ def _chunk_of_all(
     return jax.vmap(one, in_axes=(0, 0, 0, None, transitions.axes))(state, keys, hyper, start, transitions)
 
 
-def _choose(arrangement: str) -> type[_Threads] | type[_Vectorised]:
+def _choose(arrangement: str, transitions: Transitions) -> type[Threads] | type[_Vectorised]:
+    if transitions.streamed:
+        from ropeval.learning.stream import Streamed  # which is made of parts of this file
+
+        return Streamed
     if arrangement == "auto":
         arrangement = "threads" if jax.default_backend() == "cpu" else "vectorised"
-    return _Threads if arrangement == "threads" else _Vectorised
+    return Threads if arrangement == "threads" else _Vectorised
 
 
 def _cores() -> int:

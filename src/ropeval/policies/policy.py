@@ -1,7 +1,7 @@
 """What a policy is, and the policies that need no file: uniform, and any Python function."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,12 +96,17 @@ def draw_actions(
     policy: Policy, observations: NDArray[np.float32], count: int, rng: np.random.Generator
 ) -> NDArray[Any]:
     """`count` actions for each observation: [n, count, A], or [n, count] integers; checked."""
-    answers = []
+    return np.concatenate(list(draw_in_blocks(policy, observations, count, rng)))
+
+
+def draw_in_blocks(
+    policy: Policy, observations: NDArray[np.float32], count: int, rng: np.random.Generator
+) -> Iterator[NDArray[Any]]:
+    """The same actions block by block, for those who cannot hold them all."""
     for start in range(0, len(observations), BATCH):
         batch = observations[start : start + BATCH]
         draws = [_checked(policy, policy.sample(batch, rng), batch) for _ in range(count)]
-        answers.append(np.stack(draws, axis=1))
-    return np.concatenate(answers)
+        yield np.stack(draws, axis=1)
 
 
 def log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:

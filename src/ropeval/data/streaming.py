@@ -1,0 +1,107 @@
+"""Features that are made when they are asked for, so that a log may be larger than memory.
+
+What is held in memory below `held_bytes` is, above it, a `Pairs`: the logged columns stay where they are
+(memory-mapped, in the working form of `columns.py`), the drawn actions go to a scratch file, and the features of a
+mini-batch are put together from the rows that it takes. The same rows give the same bits either way.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.errors import UserError
+from ropeval.files import release
+
+Floats = NDArray[np.float32]
+HELD_ON_CPU = 2 << 30  # bytes of features that are held in memory rather than made when needed
+HELD_ON_DEVICE = 0.4  # of an accelerator's memory
+WINDOW = 1 << 28  # bytes of a mapped column that are looked at before its pages are given back
+
+
+def held_bytes() -> int:
+    """How many bytes of features may be held. It depends on the device only, so that a run can be repeated."""
+    device = jax.devices()[0]
+    stats = device.memory_stats() if device.platform != "cpu" else None
+    return int(HELD_ON_DEVICE * stats["bytes_limit"]) if stats else HELD_ON_CPU
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Features of state-action pairs, [N, X] or, with K actions per state, [N, K, X]. Index it by rows."""
+
+    observations: NDArray[np.float32]  # [N, S] raw
+    actions: NDArray[Any]  # [N, A] or [N, K, A]; [N] or [N, K] where they are discrete
+    mean: Floats  # [S] and
+    std: Floats  # [S]: states are standardised, actions are not
+    width: int | None  # length of the one-hot code of discrete actions
+    state_rows: NDArray[np.integer] | None = None  # [n] where the states stand, if not in all rows one by one,
+    action_rows: NDArray[np.integer] | None = None  # [n] and the actions
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        code = self.actions.shape[-1] if self.width is None else self.width
+        draws = self.actions.shape[1:-1] if self.width is None else self.actions.shape[1:]
+        return (len(self), *draws, self.observations.shape[1] + code)
+
+    def __len__(self) -> int:
+        return len(self.observations if self.state_rows is None else self.state_rows)
+
+    def __getitem__(self, rows: "slice | NDArray[np.integer]") -> Floats:
+        states = take(self.observations, rows if self.state_rows is None else self.state_rows[rows])
+        actions = take(self.actions, rows if self.action_rows is None else self.action_rows[rows])
+        states = (states - self.mean) / self.std  # [n, S]
+        encoded = actions.astype(np.float32) if self.width is None else np.eye(self.width, dtype=np.float32)[actions]
+        if encoded.ndim == 3:
+            states = np.broadcast_to(states[:, None, :], (*encoded.shape[:2], states.shape[-1]))
+        return np.concatenate([states, encoded], axis=-1, dtype=np.float32)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self[:].astype(dtype or np.float32, copy=False)
+
+    def first_draw(self) -> "Pairs":
+        """[N, 1, X]: with the first of the K actions only."""
+        return replace(self, actions=self.actions[:, :1])
+
+
+def take(column: NDArray[Any], rows: "slice | NDArray[np.integer]") -> NDArray[Any]:
+    """`column[rows]`. Of a mapped column it is a copy, read in the order of the file, a window of it at a time."""
+    if getattr(column, "_mmap", None) is None:
+        return column[rows]
+    if isinstance(rows, slice):
+        rows = np.arange(*rows.indices(len(column)))
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    result = np.empty((len(rows), *column.shape[1:]), column.dtype)
+    per_window = max(1, WINDOW // max(1, column.itemsize * int(np.prod(column.shape[1:]))))
+    edges = np.searchsorted(ordered, np.arange(0, len(column) + per_window, per_window))
+    for first, last in pairwise(edges):
+        if first < last:
+            result[order[first:last]] = column[ordered[first:last]]
+            release(column)
+    return result
+
+
+def spill(blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """Blocks [n, …] one after another as one mapped array [N, …], in a scratch file that no name leads to."""
+    folder = os.environ.get("TMPDIR") or ("/var/tmp" if Path("/var/tmp").is_dir() else None)  # /tmp may be memory
+    rows = 0
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            for block in blocks:
+                np.ascontiguousarray(block).tofile(file)
+                rows += len(block)
+            file.flush()
+            return np.memmap(file, block.dtype, mode="r", shape=(rows, *block.shape[1:]))
+    except OSError as error:
+        raise UserError(
+            f"{folder or tempfile.gettempdir()}: no room for a scratch file ({error.strerror or error}); free some "
+            "space, or set TMPDIR to a folder that has it"
+        ) from error

@@ -1,0 +1,169 @@
+"""Logs larger than memory: gathered row by row from mapped files, to the same bits as in memory."""
+
+import os
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+from ropeval.data import make_problem, open_columns, streaming, write_columns
+from ropeval.data.streaming import Pairs, spill, take
+from ropeval.encoders import ENCODERS
+from ropeval.encoders.rope import RopeConfig
+from ropeval.encoders.rope import fit as fit_rope
+from ropeval.errors import UserError
+from ropeval.estimators import fqe, lspe
+from ropeval.learning import stream
+from ropeval.learning.checkpoint import Checkpoint
+from ropeval.learning.engine import Run, member_keys
+from tests.problems import Chain, LinearQuadratic
+
+FQE = fqe.FQEConfig(width=16, batch=32, steps=60)
+ROPE = RopeConfig(width=16, batch=32, steps=60)
+RUN = Run(member_keys(0, 2))
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Nothing is held in memory, and windows and pieces are so small that every log has many."""
+    monkeypatch.setattr(streaming, "HELD_ON_CPU", 0)
+    monkeypatch.setattr(streaming, "WINDOW", 256)
+    monkeypatch.setattr(stream, "PIECE", 20_000)
+
+
+def problems(task, policy, folder, request):
+    """The same question twice: held in memory, and streamed from mapped columns."""
+    log = task.log(60)
+    held = make_problem(log, policy, 0.9, draws=2)
+    write_columns(folder / "log", log)
+    request.getfixturevalue("small")
+    streamed = make_problem(open_columns(folder / "log"), policy, 0.9, draws=2)
+    assert not held.transitions.streamed
+    assert streamed.transitions.streamed
+    return held, streamed
+
+
+@pytest.fixture(params=["continuous", "discrete"])
+def both(request, tmp_path):
+    task = LinearQuadratic() if request.param == "continuous" else Chain()
+    return problems(task, task.policy(0.5), tmp_path, request)
+
+
+@pytest.fixture
+def lq(request, tmp_path):
+    return problems(LinearQuadratic(), LinearQuadratic().policy(0.5), tmp_path, request)
+
+
+def test_the_features_are_the_same(both):
+    held, streamed = (p.transitions for p in both)
+    for name in ("x", "next_x"):
+        made = getattr(streamed.rows, name)
+        np.testing.assert_array_equal(made[:], getattr(held.rows, name))
+        assert made.shape == getattr(held.rows, name).shape
+        rows = np.random.default_rng(0).integers(held.size, size=50)
+        np.testing.assert_array_equal(made[rows], getattr(held.rows, name)[rows])
+    np.testing.assert_array_equal(streamed.initial_x[:], held.initial_x)
+    np.testing.assert_array_equal(streamed.rows.discount, held.rows.discount)
+
+
+def test_fqe_gives_the_same_bits(both):
+    held, streamed = (fqe.fit_q(p, FQE, RUN) for p in both)
+    jax.tree.map(np.testing.assert_array_equal, held.trained.state, streamed.trained.state)
+    for values in ("on_initial", "on_logged", "on_next"):
+        np.testing.assert_array_equal(getattr(held, values)(), getattr(streamed, values)())
+    np.testing.assert_allclose(held.trained.curves["estimate"], streamed.trained.curves["estimate"], rtol=1e-6)
+    np.testing.assert_allclose(held.trained.curves["loss"], streamed.trained.curves["loss"], rtol=1e-6)
+
+
+def test_rope_learns_the_same_encoder_and_fqe_agrees_on_it(lq):
+    held, streamed = (fit_rope(p, ROPE, RUN) for p in lq)
+    jax.tree.map(np.testing.assert_array_equal, held.trained["rope"].state, streamed.trained["rope"].state)
+    answers = [
+        fqe.estimate(replace(p, transitions=e.transitions), FQE, RUN).values
+        for p, e in zip(lq, (held, streamed), strict=True)
+    ]
+    # Encoding batch by batch multiplies matrices of another height, which may round the last bit differently.
+    np.testing.assert_allclose(*answers, rtol=1e-4)
+
+
+@pytest.mark.parametrize("encoder", ["bcrl", "random-metric", "mico"])
+def test_other_encoders_stream_too(lq, encoder):
+    entry = ENCODERS[encoder]
+    config = entry.config(width=16, batch=32, steps=20)
+    held, streamed = (entry.fit(p, config, RUN) for p in lq)
+    for part in (slice(0, 50), slice(550, 600)):
+        for a, b in zip(held.transitions.block(part, 1), streamed.transitions.block(part, 1), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+def test_features_too_large_to_store_are_made_per_batch(lq, monkeypatch):
+    """The log fits, but not the features of all members: encoders are applied inside the compiled program."""
+    held = lq[0]
+    stored = fit_rope(held, ROPE, RUN)
+    monkeypatch.setattr(streaming, "HELD_ON_CPU", 2 << 30)
+    kept = fit_rope(held, ROPE, RUN)
+    assert stored.transitions.nets is not None  # the fixture leaves no room
+    assert kept.transitions.nets is None
+    assert stored.transitions.dim == kept.transitions.dim
+    for arrangement in ("threads", "vectorised"):
+        run = replace(RUN, arrangement=arrangement)
+        a, b = (fqe.estimate(replace(held, transitions=e.transitions), FQE, run) for e in (stored, kept))
+        np.testing.assert_allclose(a.values, b.values, rtol=1e-4)
+        np.testing.assert_allclose(a.trained["fqe"].curves["estimate"], b.trained["fqe"].curves["estimate"], rtol=1e-3)
+
+
+def test_least_squares_reads_blocks(lq):
+    config = lspe.LSPEConfig()
+    held, streamed = (lspe.estimate(p, config, RUN).values for p in lq)
+    np.testing.assert_array_equal(held, streamed)
+    encoded = [replace(p, transitions=fit_rope(p, ROPE, RUN).transitions) for p in lq]
+    held, streamed = (lspe.estimate(p, config, RUN).values for p in encoded)
+    assert held.shape == (2,)
+    np.testing.assert_allclose(held, streamed, rtol=1e-3)
+
+
+def test_an_interrupted_streamed_run_resumes_to_the_same_bits(lq, tmp_path):
+    streamed = lq[1]
+    expected = fqe.estimate(streamed, FQE, RUN).values
+    reports = 0
+
+    def interrupt(stage, fraction):
+        nonlocal reports
+        reports += 1
+        if reports == 5:
+            raise KeyboardInterrupt
+
+    run = Run(member_keys(0, 2), interrupt, Checkpoint(tmp_path / "checkpoint", "run"))
+    with pytest.raises(KeyboardInterrupt):
+        fqe.estimate(streamed, FQE, run)
+    resumed = fqe.estimate(streamed, FQE, replace(run, report=None))
+    np.testing.assert_array_equal(resumed.values, expected)
+
+
+def test_rows_are_taken_in_any_order_and_more_than_once(tmp_path, small):
+    values = np.random.default_rng(0).standard_normal((1000, 3)).astype(np.float32)
+    np.save(tmp_path / "a.npy", values)
+    mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
+    rows = np.random.default_rng(1).integers(1000, size=5000)
+    np.testing.assert_array_equal(take(mapped, rows), values[rows])
+    np.testing.assert_array_equal(take(mapped, slice(3, 999, 7)), values[3:999:7])
+    np.testing.assert_array_equal(take(mapped, rows[:0]), values[:0])
+
+
+def test_a_scratch_file_has_no_name_and_a_full_disk_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    blocks = [np.arange(6).reshape(2, 3), np.arange(3).reshape(1, 3)]
+    np.testing.assert_array_equal(spill(iter(blocks)), np.concatenate(blocks))
+    assert not os.listdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
+    with pytest.raises(UserError, match="set TMPDIR"):
+        spill(iter(blocks))
+
+
+def test_pairs_lead_with_the_first_draw():
+    rng = np.random.default_rng(0)
+    pairs = Pairs(rng.standard_normal((5, 2), np.float32), rng.integers(3, size=(5, 4)), np.zeros(2), np.ones(2), 3)
+    assert pairs.shape == (5, 4, 5)
+    np.testing.assert_array_equal(pairs.first_draw()[:], pairs[:][:, :1])
+    np.testing.assert_array_equal(np.asarray(pairs), pairs[:])
