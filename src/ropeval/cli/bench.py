@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ropeval.cli import bench_run
+from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
+
 if TYPE_CHECKING:
     from ropeval.bench.truth import Truth
 
@@ -12,12 +15,6 @@ app = typer.Typer(
     no_args_is_help=True,
     help="The paper's study: tasks with known answers, their logs, runs, tables and figures.",
 )
-
-DATA_HELP = "Folder of collected tasks."
-POLICIES_HELP = "Folder that holds, at any depth, the published policy files (deep_ope pickles, SAC zips, or .npz)."
-Data = Annotated[Path, typer.Option(help=DATA_HELP, envvar="ROPEVAL_DATA", metavar="DIR")]
-Policies = Annotated[Path | None, typer.Option(help=POLICIES_HELP, envvar="ROPEVAL_POLICIES", metavar="DIR")]
-DEFAULT_DATA = Path("ropeval-data")
 
 
 @app.command()
@@ -132,3 +129,7 @@ def train(
             environment, out / environment.replace("/", "-"), steps, every, episodes, seed, report=report
         )
     typer.echo(f"checkpoints and curve.jsonl: {folder}")
+
+
+app.command(epilog=bench_run.EPILOG)(bench_run.run)
+app.command()(bench_run.status)

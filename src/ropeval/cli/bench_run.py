@@ -1,0 +1,206 @@
+"""`ropeval bench run` and `ropeval bench status`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
+from ropeval.cli.progress import stderr
+from ropeval.errors import UserError
+
+EPILOG = """
+Examples:
+
+  ropeval bench run smoke.toml
+
+  ropeval bench run paper.toml --policies DIR --tasks d4rl/hopper-medium --seeds 5
+
+  ropeval bench run paper.toml --policies DIR --resume --ray auto --gpus 1
+"""
+
+
+def run(
+    study_file: Annotated[
+        Path, typer.Argument(metavar="STUDY.toml", help="A study file, or one that is shipped: paper.toml, smoke.toml.")
+    ],
+    out: Annotated[Path | None, typer.Option(help="Folder of the study.  [default: ropeval-studies/NAME]")] = None,
+    data: Data = DEFAULT_DATA,
+    policies: Policies = None,
+    tasks: Annotated[
+        list[str] | None, typer.Option("--tasks", help="Only these tasks of the study (d4rl/* works); repeatable.")
+    ] = None,
+    methods: Annotated[
+        list[str] | None, typer.Option("--methods", help="Only these methods of the study; repeatable.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="Seeds per setting, instead of the study's.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Training steps of every part, instead of the study's.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with, or add to, the study in --out.")] = False,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run the units through Ray: HOST:PORT, auto, or local to start one here."),
+    ] = None,
+    gpus: Annotated[float, typer.Option(help="With --ray: GPUs per unit.")] = 0.0,
+    cores: Annotated[int, typer.Option(help="With --ray: cores per unit.")] = 1,
+) -> None:
+    """Run a study: every task, every method, every setting, every seed. Interrupt it whenever you like.
+
+    Data that are not there yet are collected first. Each finished unit (members that train together) is kept at once;
+    --resume does what is left. A unit that fails is recorded with its reason and does not stop the rest. Two processes
+    may work on one study at the same time. `ropeval bench report` draws tables and figures from what is there.
+    """
+    from ropeval.bench.run import run_study
+    from ropeval.bench.store import Store
+    from ropeval.bench.tasks import find_tasks
+
+    study = _narrowed(study_file, tasks, methods, seeds, steps)
+    chosen = find_tasks(study.tasks)
+    folder = out or Path("ropeval-studies") / study.name
+    store = Store(folder)
+    console = stderr()
+    store.create(study, resume)
+    _collect_missing(chosen, data, policies, console)
+    names = [task.name for task in chosen]
+    with _progress(study, names, store, console) as report:
+        if ray is None:
+            outcome = run_study(study, names, store, data, report)
+        else:
+            from ropeval.bench.cluster import run_on_ray
+
+            outcome = run_on_ray(study, names, store, data, None if ray == "local" else ray, gpus, cores, report)
+    said = [f"{outcome.members} members in {outcome.units} units done"]
+    said += [f"{outcome.skipped} were there already"] if outcome.skipped else []
+    said += [f"{outcome.refused} units refused (the method has no answer for the task)"] if outcome.refused else []
+    said += [f"{outcome.failed} units failed"] if outcome.failed else []
+    said += [f"{outcome.elsewhere} groups are another process's"] if outcome.elsewhere else []
+    Console().print(f"{folder}: {'; '.join(said)}", markup=False, highlight=False)
+    for failure in store.failures():
+        if not failure.get("refused"):
+            console.print(f"failed: {failure['unit']}: {failure.get('error')}", markup=False, highlight=False)
+    if outcome.failed:
+        raise typer.Exit(1)
+
+
+def status(
+    folder: Annotated[Path, typer.Argument(metavar="STUDY", help="The folder that `ropeval bench run` writes.")],
+) -> None:
+    """How far a study is: members done, running and failed, the rate, and the time left at that rate."""
+    from ropeval.bench.run import study_status
+    from ropeval.bench.store import Store
+    from ropeval.bench.tasks import find_tasks
+
+    store = Store(folder)
+    study = store.study()
+    rows = list(study_status(study, [t.name for t in find_tasks(study.tasks)], store))
+    table = Table("task", "method", "members", "done", "state", box=None, pad_edge=False)
+    for row in rows:
+        total = len(row.group.members)
+        shape = ", ".join(f"{k}={v}" for k, v in row.group.shape.items())
+        state = "done" if row.done == total else "refused" if row.refused else "running" if row.running else "waiting"
+        if row.running and row.ahead:
+            state += f" ({row.ahead / max(1, total - row.done):.0%} of the rest)"
+        method = row.group.method + (f" ({shape})" if shape else "")
+        table.add_row(row.group.task, method, str(total), str(row.done), state)
+    console = Console()
+    console.print(table)
+    console.print(_summary(rows, store), markup=False, highlight=False)
+
+
+def _summary(rows: list[Any], store: Any) -> str:
+    wanted = [row for row in rows if not row.refused]
+    total, done = sum(len(r.group.members) for r in wanted), sum(r.done for r in wanted)
+    work = sum(len(r.group.members) * r.steps for r in wanted)
+    behind = sum((r.done + r.ahead) * r.steps for r in wanted)
+    text = f"{done} of {total} members done"
+    seconds, steps = store.effort()
+    if seconds > 0 and steps > 0:
+        rate = steps / seconds
+        left = max(0.0, work - behind) / rate
+        text += f"; {rate:,.0f} member-steps/s so far; about {_duration(left)} left for one process at that rate"
+    failures = store.failures()
+    failed, refused = sum(not f.get("refused") for f in failures), sum(bool(f.get("refused")) for f in failures)
+    text += f"; {failed} units failed" if failed else ""
+    text += f"; {refused} units refused" if refused else ""
+    return text
+
+
+def _duration(seconds: float) -> str:
+    minutes, hours = seconds / 60, seconds / 3600
+    return f"{seconds:.0f} s" if seconds < 120 else f"{minutes:.0f} min" if minutes < 120 else f"{hours:.1f} h"
+
+
+def _narrowed(
+    path: Path, tasks: list[str] | None, methods: list[str] | None, seeds: int | None, steps: int | None
+) -> Any:
+    """The study of a file, cut down by the options."""
+    from ropeval.bench.study import BASELINES, load_study
+    from ropeval.bench.tasks import find_tasks
+    from ropeval.errors import unknown_name
+
+    study = load_study(path)
+    changes: dict[str, Any] = {}
+    if tasks:
+        allowed = [task.name for task in find_tasks(study.tasks)]
+        changes["tasks"] = [task.name for task in find_tasks(tasks)]
+        outside = [name for name in changes["tasks"] if name not in allowed]
+        if outside:
+            raise UserError(f"--tasks: {unknown_name('task of this study', outside[0], allowed)}")
+    if methods:
+        outside = [name for name in methods if name not in [*study.methods, *BASELINES]]
+        if outside:
+            raise UserError(f"--methods: {unknown_name('method of this study', outside[0], study.methods)}")
+        changes["methods"] = methods
+        changes["grid"] = {name: fields for name, fields in study.grid.items() if name in methods}
+    for name, value in (("seeds", seeds), ("steps", steps)):
+        if value is not None:
+            if value < 1:
+                raise UserError(f"--{name} is {value}; at least 1 is needed")
+            changes[name] = value
+    return study.model_copy(update=changes)
+
+
+def _collect_missing(tasks: list[Any], data: Path, policies: Path | None, console: Console) -> None:
+    from ropeval.bench.collect import collect
+    from ropeval.bench.collected import is_collected
+    from ropeval.cli.progress import collecting_progress
+
+    for task in tasks:
+        if not is_collected(task, data):
+            with collecting_progress(task.name, console) as report:
+                collect(task, data, policies, report=report)
+
+
+@contextmanager
+def _progress(study: Any, tasks: list[str], store: Any, console: Console) -> Iterator[Any]:
+    """One bar over all member-steps that are left, whoever does them."""
+    from ropeval.bench.run import members_left
+    from ropeval.bench.study import make_groups
+
+    groups = make_groups(study, tasks)
+    left = sum(len(members_left(g, store)) * _cost(study, g) for g in groups)
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+        console=console, transient=True,
+    ) as bar:  # fmt: skip
+        whole = bar.add_task("preparing", total=max(1, left))
+        seen: dict[str, float] = {}
+
+        def report(unit: Any, fraction: float) -> None:
+            seen[unit.id] = len(unit.members) * _cost(study, unit) * fraction
+            count = f"{len(unit.members)} member{'s' if len(unit.members) > 1 else ''}"
+            bar.update(whole, completed=sum(seen.values()), description=f"{unit.task}  {unit.method}  {count}")
+
+        yield report
+
+
+def _cost(study: Any, part: Any) -> int:
+    """Of a member of a group or unit, in steps; what is not trained takes a little time, too."""
+    from ropeval.bench.unit import steps_of
+
+    return max(100, steps_of(study.make(part.method, part.members[0].setting)))
