@@ -59,7 +59,7 @@ def test_the_demo_runs(tmp_path, monkeypatch, capsys):
     for word in ("true", "value", "error", "members", "warnings", "swingup", "rope+fqe"):
         assert word in printed
     names = sorted(p.name for p in (tmp_path / "out").iterdir())
-    assert names == ["curves.parquet", "curves.png", "result.json", "run.json"]
+    assert names == ["curves.parquet", "curves.png", "report.html", "result.json", "run.json"]
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2

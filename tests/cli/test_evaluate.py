@@ -77,6 +77,7 @@ def test_the_table_and_the_files(files, capsys):
     assert sorted(p.name for p in (files / "out").iterdir()) == [
         "curves.parquet",
         "curves.png",
+        "report.html",
         "result.json",
         "run.json",
     ]

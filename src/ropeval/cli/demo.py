@@ -33,6 +33,7 @@ def demo(
     from ropeval.evaluation.session import Session, check_folder, run_session, write_results
     from ropeval.policies import load_policy
     from ropeval.report.figures import draw_curves
+    from ropeval.report.run_page import write_page
     from ropeval.report.table import print_results
 
     with resources.as_file(resources.files("ropeval.demo")) as folder:
@@ -56,4 +57,5 @@ def demo(
     if any(r.curves for r in results):
         write_results(results, out)
         draw_curves(results, out / "curves.png", truth)
-    print(f"written to {out}: result.json, curves.parquet, curves.png")
+        write_page(out, truth)
+    print(f"written to {out}: report.html, result.json, curves.parquet, curves.png")

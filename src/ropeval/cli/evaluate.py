@@ -73,10 +73,10 @@ def evaluate(
 ) -> None:
     """Estimate what each POLICY would earn, judged only from LOG. No simulator is needed.
 
-    Prints a table and writes result.json (every member's estimate, warnings, configuration), curves.parquet
-    (how training went) and curves.png. `members` shows the spread over random seeds: the range within which the
-    method agrees with itself, not a confidence interval. Trust no method that the trivial baselines contradict
-    without knowing why.
+    Prints a table and writes report.html (all of it as one page), result.json (every member's estimate, warnings,
+    configuration), curves.parquet (how training went) and curves.png. `members` shows the spread over random seeds:
+    the range within which the method agrees with itself, not a confidence interval. Trust no method that the trivial
+    baselines contradict without knowing why.
     """
     given = {
         "gamma": gamma, "method": method, "members": members, "steps": steps, "seed": seed, "draws": draws,
@@ -99,6 +99,7 @@ def run(
     from ropeval.cli.options import build_session
     from ropeval.evaluation.session import check_folder, results_json, run_session, write_results
     from ropeval.report.figures import draw_curves
+    from ropeval.report.run_page import write_page
     from ropeval.report.table import print_results
 
     if resume and overwrite:
@@ -124,5 +125,6 @@ def run(
         write_results(results, folder)  # after printing: a full disk does not take the answer away
         if any(r.curves for r in results):
             draw_curves(results, folder / "curves.png")
+        write_page(folder)
     if not as_json:
-        print(f"written to {folder}: result.json, curves.parquet, curves.png")
+        print(f"written to {folder}: report.html, result.json, curves.parquet, curves.png")

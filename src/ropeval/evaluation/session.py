@@ -182,7 +182,7 @@ def load_results(folder: Path) -> list[Estimate]:
 
 def clear(folder: Path) -> None:
     """Remove what a run writes, and nothing else."""
-    for name in ("run.json", "result.json", "curves.parquet", "curves.png"):
+    for name in ("run.json", "result.json", "curves.parquet", "curves.png", "report.html"):
         with contextlib.suppress(OSError):
             (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / ".work", ignore_errors=True)

@@ -1,7 +1,8 @@
 """What stands in a section: tables, figures with the numbers behind them, notes. Each turns itself into safe HTML."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ropeval.report.html.safe import escape
@@ -9,9 +10,11 @@ from ropeval.report.table import number
 
 SYMBOLS = {
     "circle": "●", "diamond": "◆", "square": "■", "triangle-up": "▲", "triangle-down": "▼", "star": "★",
-    "cross": "✚", "x": "✖",
+    "cross": "✚", "x": "✖", "line-ns": "┆",
 }  # fmt: skip
-SEVERITIES = {"error": "✖", "warning": "▲", "info": "●", "good": "✔"}  # sign and word: never the colour alone
+SEVERITIES = {"severe": "✖", "warning": "▲", "note": "●", "good": "✔"}  # sign and word: never the colour alone
+
+FOLDED = 4  # cases of one note, beyond which they are folded away
 
 
 @dataclass(frozen=True)
@@ -70,11 +73,19 @@ class Series:
     name: str
     colour: int = 1  # 1 … 8 of the page's palette, 0 for the ink of the text
     symbol: str = "circle"
+    group: str = ""  # if it is not the name
+    shown: bool = True  # at first
+
+    @property
+    def paint(self) -> str:
+        """Its colour, as traces name it."""
+        return f"@{self.colour}" if self.colour else "@ink"
 
     def html(self) -> str:
         colour = f"var(--c{self.colour})" if self.colour else "var(--ink)"
+        checked = " checked" if self.shown else ""
         return (
-            f'<label><input type="checkbox" checked data-group="{escape(self.name)}">'
+            f'<label><input type="checkbox"{checked} data-group="{escape(self.group or self.name)}">'
             f'<span class="swatch" style="color:{colour}" aria-hidden="true">{SYMBOLS.get(self.symbol, "●")}</span>'
             f"{escape(self.name)}</label>"
         )
@@ -89,6 +100,7 @@ class Figure:
     in names, texts and ticks are shown as they are; only `hovertemplate` may hold Plotly's own tags.
 
     alt    what a reader who does not see the picture must know
+    title  above it, where several stand side by side
     table  the numbers behind it, folded away below
     """
 
@@ -96,18 +108,18 @@ class Figure:
     layout: Mapping[str, Any]
     alt: str
     caption: str = ""
+    title: str = ""
     table: Table | None = None
     series: Sequence[Series] = ()
     height: int = 380
 
     def html(self, place: int) -> str:
-        legend = "".join(s.html() for s in self.series)
-        if legend:
-            legend = f'<fieldset class="legend"><legend>Shown</legend>{legend}</fieldset>'
+        legend = legend_html(self.series)
         behind = f"<details><summary>The numbers behind it</summary>{self.table.html()}</details>" if self.table else ""
         caption = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
+        title = f'<p class="title">{escape(self.title)}</p>' if self.title else ""
         return (
-            f'<figure>{legend}<div class="plot" id="plot-{place}" role="group" aria-label="{escape(self.alt)}" '
+            f'<figure>{title}{legend}<div class="plot" id="plot-{place}" role="group" aria-label="{escape(self.alt)}" '
             f'tabindex="0" style="min-height:{int(self.height)}px"></div>'
             f'<output class="reading" for="plot-{place}"></output>{caption}{behind}</figure>'
         )
@@ -117,27 +129,35 @@ class Figure:
 class Note:
     """Something that a reader must know: how bad, the sentence, what to do about it, and whom it concerns."""
 
-    severity: str  # error, warning, info or good
+    severity: str  # severe, warning, note or good
     sentence: str
     action: str = ""
-    about: Sequence[str] = field(default_factory=tuple)
+    about: Sequence[str] = ()
 
     def html(self) -> str:
-        kind = self.severity if self.severity in SEVERITIES else "info"
-        about = "".join(f"<li>{escape(a)}</li>" for a in self.about)
+        kind = self.severity if self.severity in SEVERITIES else "note"
+        about = f'<ul class="about">{"".join(f"<li>{escape(a)}</li>" for a in self.about)}</ul>' if self.about else ""
+        if len(self.about) > FOLDED:
+            about = f"<details><summary>The {len(self.about)} cases</summary>{about}</details>"
         return (
             f'<div class="note {kind}"><p><span class="sign" aria-hidden="true">{SEVERITIES[kind]}</span>'
             f"<strong>{escape(self.severity)}</strong> {escape(self.sentence)}</p>"
             + (f'<p class="action">{escape(self.action)}</p>' if self.action else "")
-            + (f'<ul class="about">{about}</ul>' if about else "")
-            + "</div>"
+            + f"{about}</div>"
         )
+
+
+def legend_html(series: Sequence[Series]) -> str:
+    """The switches of some series. They are a legend, too: whoever uses a keyboard can reach them."""
+    if not series:
+        return ""
+    return f'<fieldset class="legend"><legend>Shown</legend>{"".join(s.html() for s in series)}</fieldset>'
 
 
 def _shown(cell: Cell) -> str:
     if isinstance(cell, Shaded):
         return _shown(cell.value)
-    if cell is None:
+    if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
         return '<span aria-label="none">–</span>'
     return escape(number(cell) if isinstance(cell, float) else cell)
 

@@ -100,7 +100,8 @@
 
   const boxes = [...document.querySelectorAll("input[data-group]")];
   for (const box of boxes) {
-    box.checked = true; // a browser may remember another state from before a reload
+    box.checked = box.defaultChecked; // a browser may remember another state from before a reload
+    if (!box.checked) hidden.add(box.dataset.group);
     box.addEventListener("change", () => {
       const { group } = box.dataset;
       if (box.checked) hidden.delete(group); else hidden.add(group);

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
-from ropeval.report.html.blocks import Figure, Note, Table
+from ropeval.report.html.blocks import Figure, Note, Series, Table, legend_html
 from ropeval.report.html.safe import data_block, escape, plot_data
 from ropeval.version import __version__
 
@@ -56,6 +56,11 @@ class Section:
 
     def figure(self, figure: Figure) -> "Section":
         self.blocks.append(figure)
+        return self
+
+    def figures(self, figures: Sequence[Figure], series: Sequence[Series] = ()) -> "Section":
+        """Small ones side by side where there is room, under one legend."""
+        self.blocks += [legend_html(series), '<div class="side">', *figures, "</div>"]
         return self
 
 

@@ -13,7 +13,7 @@ import numpy as np
 # of them could not be written, could not be seen, or would rearrange what stands beside it.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
 # Where Plotly takes words. It reads some tags in them (<b>, <a href>) and resolves entities.
-WORDS = {"name", "text", "hovertext", "ticktext", "customdata", "x", "y", "labels", "title"}
+WORDS = {"name", "text", "hovertext", "ticktext", "customdata", "meta", "x", "y", "labels", "title"}
 DIGITS = 7  # float32 holds no more
 
 

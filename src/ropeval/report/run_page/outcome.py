@@ -1,0 +1,120 @@
+"""A folder of results, read for showing it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.errors import UserError
+from ropeval.evaluation.result import SEVERITIES, Coverage, Estimate, Finding, Ranking
+from ropeval.evaluation.session import load_results
+
+BASELINES = ("mean-reward", "mean-return")  # they ignore the policy
+
+
+class Curve(NamedTuple):
+    """How one number moved while training."""
+
+    steps: NDArray[np.int64]  # [C]
+    values: NDArray[np.float64]  # [C, M]; nan where a member has none
+
+
+class Trace(NamedTuple):
+    policy: str
+    method: str
+    stage: str
+    metric: str
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Everything that a run left behind."""
+
+    estimates: list[Estimate]
+    about: dict[str, Any] = field(default_factory=dict)  # what was asked: run.json
+    rankings: list[Ranking] = field(default_factory=list)
+    coverage: list[Coverage] = field(default_factory=list)
+    curves: dict[Trace, Curve] = field(default_factory=dict)
+    truth: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def policies(self) -> list[str]:
+        return list(dict.fromkeys(e.policy for e in self.estimates))
+
+    @property
+    def methods(self) -> list[str]:
+        return list(dict.fromkeys(e.method for e in self.estimates))
+
+    def of(self, policy: str) -> list[Estimate]:
+        return [e for e in self.estimates if e.policy == policy]
+
+
+def findings(estimate: Estimate) -> list[Finding]:
+    """The diagnosis; results from before there was one have plain sentences instead."""
+    plain = [Finding("", "warning", sentence, "") for sentence in estimate.warnings]
+    return estimate.diagnosis or plain
+
+
+def worst(estimate: Estimate) -> int:
+    """0 if there is nothing to say against it, and the more the worse."""
+    if estimate.value is None:
+        return len(SEVERITIES) + 1
+    return max((len(SEVERITIES) - SEVERITIES.index(f.severity) for f in findings(estimate)), default=0)
+
+
+def read_outcome(folder: Path, truth: Mapping[str, float] | None = None) -> Outcome:
+    """Read a finished run. What an older or simpler run did not write is left out."""
+    if not (folder / "result.json").is_file():
+        hint = (
+            "the run was not finished; the same command with --resume goes on"
+            if (folder / "run.json").is_file()
+            else ("give the folder that `ropeval evaluate --out` wrote to")
+        )
+        raise UserError(f"{folder}: there is no result.json in it: {hint}")
+    trust = _read_json(folder / "trust.json")
+    try:
+        rankings = [Ranking(**row) for row in trust.get("ranking", [])]
+        coverage = [Coverage(**row) for row in trust.get("coverage", [])]
+    except (TypeError, AttributeError) as error:
+        raise UserError(f"{folder / 'trust.json'}: cannot be read as rankings and coverage ({error})") from error
+    return Outcome(
+        load_results(folder), _read_json(folder / "run.json"), rankings, coverage, _read_curves(folder), truth or {}
+    )
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read as JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: expected an object, found a {type(content).__name__}")
+    return content
+
+
+def _read_curves(folder: Path) -> dict[Trace, Curve]:
+    import polars
+
+    path = folder / "curves.parquet"
+    if not path.is_file():
+        return {}
+    try:
+        frame = polars.read_parquet(path)
+        groups = frame.group_by("policy", "method", "stage", "metric", maintain_order=True)
+        return {Trace(*map(str, key)): _curve(rows) for key, rows in groups}
+    except (OSError, polars.exceptions.PolarsError) as error:
+        raise UserError(f"{path}: cannot be read as training curves ({str(error).splitlines()[0]})") from error
+
+
+def _curve(rows: Any) -> Curve:
+    steps, at = np.unique(rows["step"].to_numpy(), return_inverse=True)
+    members = rows["member"].to_numpy()
+    values = np.full((len(steps), int(members.max()) + 1), np.nan)
+    values[at, members] = rows["value"].to_numpy()
+    return Curve(steps, values)

@@ -1,0 +1,204 @@
+"""The page of a run: the answer first, then what it rests on, then what speaks against it, then how it was made."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ropeval.evaluation.result import Ranking
+from ropeval.files import write_text
+from ropeval.report.html import Note, Page, Shaded, Table
+from ropeval.report.run_page.coverage import distance_figure, map_figures
+from ropeval.report.run_page.intervals import intervals_figure
+from ropeval.report.run_page.looks import TRUTH, method_series
+from ropeval.report.run_page.outcome import Outcome, read_outcome
+from ropeval.report.run_page.training import (
+    MOST_POLICIES,
+    estimate_figures,
+    feature_figure,
+    feature_table,
+    loss_figure,
+)
+from ropeval.report.run_page.words import answer, citation, headline_method, notes
+
+NAME = "report.html"
+
+
+def write_page(folder: Path, truth: Mapping[str, float] | None = None, out: Path | None = None) -> Path:
+    """Draw the results in `folder` as one page, `report.html` beside them unless `out` is given."""
+    path = out or folder / NAME
+    write_text(path, run_page(read_outcome(folder, truth)).html())
+    return path
+
+
+def run_page(outcome: Outcome) -> Page:
+    page = Page(f"What would {_named(outcome.policies)} earn?", answer(outcome), _facts(outcome))
+    _add_values(page, outcome)
+    _add_warnings(page, outcome)
+    _add_ranking(page, outcome)
+    _add_coverage(page, outcome)
+    _add_training(page, outcome)
+    _add_features(page, outcome)
+    _add_configuration(page, outcome)
+    _add_citation(page, outcome)
+    return page
+
+
+def _named(policies: list[str]) -> str:
+    return policies[0] if len(policies) == 1 else f"these {len(policies)} policies"
+
+
+def _facts(outcome: Outcome) -> list[str]:
+    about, first = outcome.about, outcome.estimates[0] if outcome.estimates else None
+    facts = [f"log: {Path(str(about['log'])).name}"] if about.get("log") else []
+    episodes = {e.interval.episodes for e in outcome.estimates if e.interval}
+    if episodes:
+        facts.append(f"{max(episodes):,} episodes")
+    if "gamma" in about:
+        facts.append(f"γ = {about['gamma']}")
+    if "members" in about:
+        facts.append(f"{about['members']} members per estimate")
+    if first is not None:
+        facts.append(f"SHA-256 {first.data_sha256[:12]}…")
+    return facts
+
+
+def _add_values(page: Page, outcome: Outcome) -> None:
+    method = headline_method(outcome)
+    intro = (
+        "The value of a policy is what it earns on average from the start of an episode, every reward counting less "
+        "than the one before it by the factor γ."
+    )
+    if method is not None and len(outcome.methods) > 1:
+        intro += (
+            f" The sentence above speaks for {method}, the learned method with least against it; which method is right "
+            "cannot be seen from a log, so look at all of them."
+        )
+    page.section("Values", intro).figure(intervals_figure(outcome))
+
+
+def _add_warnings(page: Page, outcome: Outcome) -> None:
+    found = notes(outcome)
+    section = page.section("What speaks against it")
+    if not found:
+        section.note(Note("good", "Nothing was found. That is no proof: see what an interval does not cover."))
+    for note in found:
+        section.note(note)
+
+
+def _add_ranking(page: Page, outcome: Outcome) -> None:
+    if not outcome.rankings:
+        return
+    section = page.section(
+        "Ranking",
+        "Policies are compared within the same resamples of the log, so that luck which all of them share cancels out.",
+    )
+    for ranking in outcome.rankings:
+        section.heading(ranking.method).table(_best(ranking)).table(_pairs(ranking))
+        if ranking.truth:
+            section.text("Against the true values:").pairs({k: f"{v:.4g}" for k, v in ranking.truth.items()})
+
+
+def _best(ranking: Ranking) -> Table:
+    rows: list[list[Any]] = [
+        [place, policy, value, Shaded(f"{best:.2f}", best)]
+        for place, (policy, value, best) in enumerate(
+            zip(ranking.policies, ranking.values, ranking.best, strict=True), start=1
+        )
+    ]
+    caption = f"By {ranking.method}, from {ranking.replicates:,} resamples"
+    return Table(["rank", "policy", "estimate", "probability of being best"], rows, caption, row_headers=False)
+
+
+def _pairs(ranking: Ranking) -> Table:
+    rows: list[list[Any]] = []
+    for i, policy in enumerate(ranking.policies):
+        cells = [
+            "–" if i == j else Shaded(f"{ranking.beats[i][j]:.2f}", ranking.beats[i][j])
+            for j in range(len(ranking.policies))
+        ]
+        rows.append([policy, *cells])
+    return Table(["worth more than", *ranking.policies], rows, "Probability that the row's policy beats the column's")
+
+
+def _add_coverage(page: Page, outcome: Outcome) -> None:
+    if not outcome.coverage:
+        return
+    section = page.section(
+        "Coverage",
+        "An estimate can only be as good as the log where the policy goes. Distances are between pairs of state and "
+        "action, each column in units of its spread over the log.",
+    )
+    section.figure(distance_figure(outcome))
+    maps = map_figures(outcome)
+    if maps:
+        section.heading("Maps").text(
+            "Logged pairs in grey, the policy's in colour, on the two axes along which the log varies most."
+        )
+        section.figures(maps)
+
+
+def _add_training(page: Page, outcome: Outcome) -> None:
+    pictures = estimate_figures(outcome)
+    if not pictures:
+        return
+    series = [look for method, look in method_series(outcome).items()] + ([TRUTH] if outcome.truth else [])
+    section = page.section(
+        "Training",
+        "The estimate while its method learned: the mean of the members, and their range around it. A curve that still "
+        "moves at its end was stopped too early.",
+    ).figures(pictures, series)
+    if len(outcome.policies) > MOST_POLICIES:
+        section.text(
+            f"The first {MOST_POLICIES} of {len(outcome.policies)} policies; curves.parquet holds all of them."
+        )
+    losses = loss_figure(outcome)
+    if losses:
+        section.heading("Loss").figure(losses)
+
+
+def _add_features(page: Page, outcome: Outcome) -> None:
+    table, figure = feature_table(outcome), feature_figure(outcome)
+    if table is None:
+        return
+    section = page.section(
+        "Features",
+        "A representation whose features hardly vary over the log, or all sit at the ends of their range, tells few "
+        "states apart; an estimate built on it drifts to a constant.",
+    )
+    if figure:
+        section.figure(figure)
+    section.table(table)
+
+
+def _add_configuration(page: Page, outcome: Outcome) -> None:
+    about, section = outcome.about, page.section("Configuration")
+    entries = {
+        "log": about.get("log"),
+        "SHA-256 of the log": about.get("data_sha256") or next((e.data_sha256 for e in outcome.estimates), None),
+        "γ": about.get("gamma"),
+        "members": about.get("members"),
+        "seed": about.get("seed"),
+        "actions drawn per state": about.get("draws"),
+        "ropeval": about.get("version"),
+        "time": f"{sum(e.seconds for e in outcome.estimates):,.0f} s",
+    }
+    section.pairs({name: value for name, value in entries.items() if value is not None})
+    policies = [[p.get("name"), p.get("kind"), str(p.get("sha256"))[:16]] for p in about.get("policies", [])]
+    if policies:
+        section.table(Table(["policy", "kind", "SHA-256 begins with"], policies))
+    rows = [
+        [method, part, ", ".join(f"{name} = {value}" for name, value in fields.items()) or "–"]
+        for method, parts in about.get("methods", {}).items()
+        for part, fields in parts.items()
+    ]
+    if rows:
+        section.table(Table(["method", "part", "settings"], rows))
+
+
+def _add_citation(page: Page, outcome: Outcome) -> None:
+    section = page.section("How to cite")
+    section.text(
+        "Name the method, its settings, the log's hash, the interval and the findings beside the number; the table of "
+        "settings above and the folder of this file hold them all."
+    )
+    section.code(citation(outcome), "BibTeX entries")

@@ -1,0 +1,111 @@
+"""The answer in one sentence, and how to speak of it elsewhere."""
+
+from collections import Counter
+
+from ropeval.evaluation.result import SEVERITIES, Estimate
+from ropeval.report.html import Note
+from ropeval.report.run_page.outcome import BASELINES, Outcome, findings, worst
+from ropeval.report.table import number
+from ropeval.version import __version__
+
+PLURALS = {"severe": "severe findings", "warning": "warnings", "note": "notes"}
+SINGULARS = {"severe": "severe finding", "warning": "warning", "note": "note"}
+
+
+def headline_method(outcome: Outcome) -> str | None:
+    """The method that the answer is taken from: learned rather than trivial, then the one with least against it.
+
+    Without the truth nobody can say which method is right; this is a rule for reading, and the page says so.
+    """
+
+    def rank(method: str) -> tuple[bool, int, int]:
+        found = [worst(e) for e in outcome.estimates if e.method == method]
+        return method in BASELINES, max(found), sum(found)
+
+    answered = [m for m in outcome.methods if any(e.method == m and e.value is not None for e in outcome.estimates)]
+    return min(answered, key=rank, default=None)
+
+
+def answer(outcome: Outcome) -> str:
+    """Who earns what, how sure that is, and whether something speaks against it: one sentence."""
+    method = headline_method(outcome)
+    if method is None:
+        return "There is no answer: every estimate diverged."
+    found = [e for e in outcome.estimates if e.method == method and e.value is not None]
+    best = max(found, key=lambda e: e.value or 0.0)
+    value = f"about {number(best.value or 0.0)}{_sure(best)}"
+    if len(outcome.policies) == 1:
+        sentence = f"{best.policy} would earn {value} according to {method}"
+    elif method in BASELINES:
+        sentence = f"The log alone tells no policy from another: {method} gives all of them {value}"
+    else:
+        sentence = (
+            f"Of {len(outcome.policies)} policies, {best.policy} would earn the most, {value} according to {method}"
+        )
+        probability = next(
+            (
+                dict(zip(r.policies, r.best, strict=True)).get(best.policy)
+                for r in outcome.rankings
+                if r.method == method
+            ),
+            None,
+        )
+        if probability is not None:
+            sentence += f", and is the best of them with probability {probability:.2f}"
+    return f"{sentence}; {_against(found)}."
+
+
+def _sure(estimate: Estimate) -> str:
+    if estimate.interval is not None:
+        low, high = number(estimate.interval.low), number(estimate.interval.high)
+        return f" ({estimate.interval.level:.0%} interval {low} to {high})"
+    if estimate.low is not None and estimate.high is not None and estimate.low < estimate.high:
+        return f" (members from {number(estimate.low)} to {number(estimate.high)})"
+    return ""
+
+
+def _against(estimates: list[Estimate]) -> str:
+    counts = Counter(f.severity for e in estimates for f in findings(e))
+    told = [
+        f"{counts[s]} {(SINGULARS if counts[s] == 1 else PLURALS)[s]}" for s in SEVERITIES if s != "note" and counts[s]
+    ]
+    if not told:
+        return "no warning speaks against it"
+    return f"{' and '.join(told)} {'speaks' if sum(counts[s] for s in SEVERITIES[:2]) == 1 else 'speak'} against it"
+
+
+def notes(outcome: Outcome) -> list[Note]:
+    """The findings by what they are, worst first: each with all the cases in which it was found."""
+    cases: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
+    for estimate in outcome.estimates:
+        for finding in findings(estimate):
+            key = (finding.severity, finding.code or finding.message, finding.advice)
+            cases.setdefault(key, []).append((f"{estimate.policy} by {estimate.method}", finding.message))
+    told = []
+    for (severity, code, advice), found in sorted(cases.items(), key=lambda item: SEVERITIES.index(item[0][0])):
+        messages = list(dict.fromkeys(message for _, message in found))
+        action = f"What to do: {advice}." if advice else ""
+        if len(messages) == 1:
+            everywhere = len(found) == len(outcome.estimates)
+            about = [f"all {len(found)} estimates"] if everywhere and len(found) > 1 else [who for who, _ in found]
+            told.append(Note(severity, messages[0], action, about))
+        else:
+            title = code.replace("_", " ").replace("-", " ")
+            told.append(Note(severity, title, action, [f"{who}: {message}" for who, message in found]))
+    return told
+
+
+def citation(outcome: Outcome) -> str:
+    """BibTeX for the software, and for the paper where its method was used."""
+    entries = [
+        "@software{ropeval,\n  title = {ropeval: off-policy evaluation from a fixed log},\n"
+        f"  author = {{The ropeval developers}},\n  version = {{{__version__}}}\n}}"
+    ]
+    if any("rope" in method.split("+")[0] for method in outcome.methods):
+        entries.append(
+            "@inproceedings{pavse2023rope,\n"
+            "  title = {State-Action Similarity-Based Representations for Off-Policy Evaluation},\n"
+            "  author = {Pavse, Brahma S. and Hanna, Josiah P.},\n"
+            "  booktitle = {Advances in Neural Information Processing Systems},\n  year = {2023}\n}"
+        )
+    return "\n\n".join(entries)

@@ -1,0 +1,88 @@
+"""Results made up by hand, with every field filled: pages are drawn from them without any training."""
+
+from dataclasses import asdict
+import json
+from pathlib import Path
+
+import numpy as np
+
+from ropeval.evaluation.result import Coverage, Estimate, Finding, Interval, Ranking
+from ropeval.evaluation.session import write_results
+
+METHODS = ("mean-reward", "fqe", "rope+fqe")
+VALUES = {"mean-reward": (5.0, 5.0), "fqe": (10.0, 2.0), "rope+fqe": (8.0, 6.0)}
+STEPS = (0, 50, 100)
+
+
+def estimate(policy: str, method: str, value: float | None, findings: tuple[Finding, ...] = ()) -> Estimate:
+    learned = method != "mean-reward"
+    members = [None if value is None else value - 0.5, None if value is None else value + 0.5] if learned else [value]
+    stages = {"fqe": ("fqe",), "rope+fqe": ("rope", "fqe")}.get(method, ())
+    metrics = {"rope": ("loss", "feature_std", "feature_size"), "fqe": ("loss", "estimate")}
+    curves = [
+        {"stage": stage, "member": m, "step": step, "metric": metric, "value": (value or 1e9) * step / 100 + 0.1 + m}
+        for stage in stages for metric in metrics[stage] for step in STEPS for m in range(2)
+    ]  # fmt: skip
+    return Estimate(
+        policy=policy,
+        policy_kind="deterministic",
+        method=method,
+        value=value,
+        low=None if value is None else min(members),
+        high=None if value is None else max(members),
+        members=members,
+        diverged=[0, 1] if value is None else [],
+        warnings=[f.sentence for f in findings],
+        config={"gamma": 0.9},
+        data_sha256="ab" * 32,
+        version="0",
+        seconds=1.5,
+        curves=curves,
+        interval=Interval(value - 1, value + 2, 0.95, "bca", 200, 40) if value is not None and learned else None,
+        diagnosis=list(findings),
+    )
+
+
+def estimates(policies: tuple[str, ...] = ("left", "right")) -> list[Estimate]:
+    """fqe puts the first before the second and nothing speaks against it; rope+fqe has two findings."""
+    spoken = (
+        Finding("collapse", "severe", "the representation collapsed", "compare with mean-reward", {"std": 0.001}),
+        Finding("unsettled", "warning", "training had not settled", "use more --steps"),
+    )
+    return [
+        estimate(policy, method, VALUES[method][i % 2] - i // 2, spoken if method == "rope+fqe" else ())
+        for i, policy in enumerate(policies)
+        for method in METHODS
+    ]
+
+
+def trust(policies: tuple[str, ...] = ("left", "right")) -> dict[str, list[dict[str, object]]]:
+    count = len(policies)
+    beats = np.full((count, count), 0.25) + np.triu(np.full((count, count), 0.5), 1)
+    np.fill_diagonal(beats, 0.5)
+    ranking = Ranking(
+        "fqe", list(policies), [10.0 - i for i in range(count)], [0.97] + [0.03 / max(1, count - 1)] * (count - 1),
+        beats.tolist(), 200, {"spearman": 1.0},
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    covered = [
+        Coverage(
+            policy, [0.05, 0.5, 0.95], [0.1, 0.2, 0.4], [0.1 + i, 0.3 + i, 0.9 + i], 0.25, 0.95,
+            rng.standard_normal((30, 2)).tolist(), (rng.standard_normal((30, 2)) + i).tolist(), [0.6, 0.3],
+        )
+        for i, policy in enumerate(policies)
+    ]  # fmt: skip
+    return {"ranking": [asdict(ranking)], "coverage": [asdict(c) for c in covered]}
+
+
+def folder(path: Path, policies: tuple[str, ...] = ("left", "right")) -> Path:
+    """What `ropeval evaluate` leaves behind."""
+    write_results(estimates(policies), path)
+    about = {
+        "version": "0", "log": f"{policies[0]}.npz", "gamma": 0.9, "members": 2, "seed": 3,
+        "policies": [{"name": p, "kind": "deterministic", "sha256": "cd" * 32} for p in policies],
+        "methods": {"fqe": {"fqe": {"steps": 100}}, "rope+fqe": {"rope": {"beta": 1.0}, "fqe": {"steps": 100}}},
+    }  # fmt: skip
+    (path / "run.json").write_text(json.dumps(about), encoding="utf-8")
+    (path / "trust.json").write_text(json.dumps(trust(policies)), encoding="utf-8")
+    return path
