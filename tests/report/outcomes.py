@@ -1,7 +1,7 @@
 """Results made up by hand, with every field filled: pages are drawn from them without any training."""
 
-from dataclasses import asdict
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np

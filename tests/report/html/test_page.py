@@ -120,7 +120,7 @@ def test_contrasts_satisfy_wcag_aa(dress):
     colours = dict(re.findall(r"--(\w+): (#\w{6})", re.findall(r":root[^{]*\{([^}]*)\}", style)[dress]))
     assert len(colours) == 20
     for paper in (colours["paper"], colours["raised"]):
-        for words in ("ink", "muted", "accent", "error", "warning", "info", "good"):
+        for words in ("ink", "muted", "accent", "severe", "warning", "note", "good"):
             assert contrast(colours[words], paper) >= 4.5, words
     for series in range(1, 9):
         assert contrast(colours[f"c{series}"], colours["paper"]) >= 4.5, (

@@ -100,18 +100,18 @@ class Figure:
     in names, texts and ticks are shown as they are; only `hovertemplate` may hold Plotly's own tags.
 
     alt    what a reader who does not see the picture must know
-    title  above it, where several stand side by side
     table  the numbers behind it, folded away below
+    title  above it, where several stand side by side
     """
 
     traces: Sequence[Mapping[str, Any]]
     layout: Mapping[str, Any]
     alt: str
     caption: str = ""
-    title: str = ""
     table: Table | None = None
     series: Sequence[Series] = ()
     height: int = 380
+    title: str = ""
 
     def html(self, place: int) -> str:
         legend = legend_html(self.series)

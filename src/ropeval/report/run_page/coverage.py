@@ -54,7 +54,7 @@ def _map(found: Coverage, look: Series) -> Figure:
         _cloud(found.log_points, LOG, "@muted/0.35", "circle", "logged"),
         _cloud(found.policy_points, look, f"{look.paint}/0.7", look.symbol, short(found.policy)),
     ]
-    axes = [f"main axis {i} ({share:.0%} of the log's variance)" for i, share in enumerate(found.explained, start=1)]
+    axes = [f"axis {i} ({share:.0%})" for i, share in enumerate(found.explained, start=1)]
     layout = {"xaxis": {"title": {"text": axes[0]}}, "yaxis": {"title": {"text": axes[1] if len(axes) > 1 else ""}}}
     alt = (
         f"{len(found.policy_points)} state-action pairs of {found.policy} over {len(found.log_points)} logged ones; "

@@ -9,7 +9,7 @@ from ropeval.files import write_text
 from ropeval.report.html import Note, Page, Shaded, Table
 from ropeval.report.run_page.coverage import distance_figure, map_figures
 from ropeval.report.run_page.intervals import intervals_figure
-from ropeval.report.run_page.looks import TRUTH, method_series
+from ropeval.report.run_page.looks import TRUTH, method_series, short
 from ropeval.report.run_page.outcome import Outcome, read_outcome
 from ropeval.report.run_page.training import (
     MOST_POLICIES,
@@ -117,7 +117,9 @@ def _pairs(ranking: Ranking) -> Table:
             for j in range(len(ranking.policies))
         ]
         rows.append([policy, *cells])
-    return Table(["worth more than", *ranking.policies], rows, "Probability that the row's policy beats the column's")
+    return Table(
+        ["worth more than", *map(short, ranking.policies)], rows, "Probability that the row's policy beats the column's"
+    )
 
 
 def _add_coverage(page: Page, outcome: Outcome) -> None:
@@ -132,7 +134,8 @@ def _add_coverage(page: Page, outcome: Outcome) -> None:
     maps = map_figures(outcome)
     if maps:
         section.heading("Maps").text(
-            "Logged pairs in grey, the policy's in colour, on the two axes along which the log varies most."
+            "Logged pairs in grey, the policy's in colour, on the two axes along which the log varies most. A "
+            "percentage is the axis's share of the log's variance; the distances above leave nothing out."
         )
         section.figures(maps)
 
