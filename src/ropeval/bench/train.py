@@ -9,6 +9,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ def train(
     out.mkdir(parents=True, exist_ok=True)
     model = _resume(out, env_id) or _start(env_id, seed)
     model.batch_size = batch_size
+    _record_run(out / "training.json", env_id, model, seed)
     started, before = time.monotonic(), _seconds_so_far(out)
     while model.num_timesteps < steps:
         chunk = min(every - model.num_timesteps % every, steps - model.num_timesteps)
@@ -164,6 +166,20 @@ def _resume(out: Path, env_id: str) -> Any:
 def _extend_curve(path: Path, line: dict[str, float]) -> None:
     known = [old for old in read_curve(path) if old["steps"] < line["steps"]]
     write_text(path, "".join(json.dumps(entry) + "\n" for entry in [*known, line]))
+
+
+def _record_run(path: Path, env_id: str, model: Any, seed: int) -> None:
+    """What decides the result: the settings and versions of every run that went on with this training."""
+    runs = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.exists() else []
+    run = {
+        "from_steps": int(model.num_timesteps),
+        "batch_size": model.batch_size,
+        "learning_rate": model.learning_rate,
+        "network": str(model.actor.latent_pi),
+        "versions": {name: version(name) for name in ("stable-baselines3", "torch", "gymnasium", "mujoco", "numpy")},
+    }
+    about = {"environment": env_id, "algorithm": "SAC", "gamma": GAMMA, "seed": seed, "runs": [*runs, run]}
+    write_text(path, json.dumps(about, indent=1) + "\n")
 
 
 def _seconds_so_far(out: Path) -> float:

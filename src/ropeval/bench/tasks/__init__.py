@@ -6,9 +6,7 @@ task is named, `module:NAME` or `file.py:NAME` works as well.
 """
 
 import fnmatch
-import hashlib
 import importlib
-import importlib.util
 import os
 import pkgutil
 import sys
@@ -96,23 +94,16 @@ def _pointed_at(text: str) -> Task:
 
 
 def _import_file(path: Path) -> Any:
-    """Import a Python file by its path, once, under a name of its own; its folder becomes importable."""
-    if not path.is_file():
-        raise UserError(f"{path}: no such file of tasks (named by {VARIABLE} or FILE.py:NAME)")
+    """Import a Python file by its path, as the module of its name: so `stem:policy` in its tasks works everywhere."""
+    if path.suffix != ".py" or not path.is_file():
+        raise UserError(f"{path}: no such Python file of tasks (named by {VARIABLE} or FILE.py:NAME)")
     path = path.resolve()
-    name = f"ropeval_tasks_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise UserError(f"{path}: not a Python file; a file of tasks ends in .py")
-    module = importlib.util.module_from_spec(spec)
-    if str(path.parent) not in sys.path:  # so that `stem:policy` in its tasks can be imported, by workers as well
+    if str(path.parent) not in sys.path:  # collecting processes inherit it
         sys.path.append(str(path.parent))
-    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        module = importlib.import_module(path.stem)
     except Exception as error:  # the user's own code: say that it was theirs, and what it said
-        del sys.modules[name]
         raise UserError(f"{path}: this file of tasks failed: {type(error).__name__}: {error}") from error
+    if Path(module.__file__ or "").resolve() != path:
+        raise UserError(f"{path}: another module is called {path.stem} ({module.__file__}); give the file another name")
     return module
