@@ -66,7 +66,7 @@ def main() -> None:
         f"{os.cpu_count()} cores ({_processor()}), Python {platform.python_version()}, {versions}, commit {commit}. "
         "*load* is the machine's one-minute load before collecting began.",
         "",
-        "| task | transitions | episodes | processes | collecting | transitions/s | opening | reading all | size | load |",
+        "| task | transitions | episodes | processes | collecting | per second | opening | reading all | size | load |",
         "|---|---|---|---|---|---|---|---|---|---|",
         *rows,
         "",
