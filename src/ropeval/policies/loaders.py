@@ -1,49 +1,57 @@
-"""From a word on the command line to a policy: `FILE.npz`, `FILE.npz@mode`, `uniform`, `package.module:name`."""
+"""From a word on the command line to a policy: the file's first bytes tell its format, its reader does the rest."""
 
-import importlib
-import inspect
-import sys
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ropeval.errors import UserError
-from ropeval.files import read_npz
-from ropeval.policies.gaussian import MODES, GaussianMLP, Mode
-from ropeval.policies.policy import CallablePolicy, Policy, UniformPolicy
+from ropeval.policies.inert.archives import Archive, is_zip, read_bytes
+from ropeval.policies.normalised import NormalisedPolicy
+from ropeval.policies.policy import Policy, UniformPolicy
+from ropeval.policies.readers.deep_ope import read_deep_ope
+from ropeval.policies.readers.npz import read_npz_policy
+from ropeval.policies.readers.onnx import OnnxPolicy
+from ropeval.policies.readers.python import load_callable
+from ropeval.policies.readers.sb3 import read_sb3
+from ropeval.policies.readers.vecnormalize import read_statistics
+from ropeval.policies.squashed import MODES, Mode
 
-Arrays = dict[str, NDArray[Any]]
-SB3_LOG_STD_RANGE = (-20.0, 2.0)
+NO_STATISTICS = "none"  # FILE+none: the user says that the policy takes the log's observations as they are
+FORMATS = ".npz, Stable-Baselines3 .zip, deep_ope .pkl, .onnx, uniform, or package.module:name"
+SAVE_WHOLE = "save the whole model (Stable-Baselines3: model.save) or export it to ONNX"
 
 
 def load_policy(spec: str | Path, mode: Mode | None = None) -> Policy:
-    """Load a policy.
+    """Load a policy. Files are never executed: see docs/formats.md.
 
-    `FILE.npz[@MODE]`      tanh-Gaussian MLP; MODE is stochastic (default), mean, or offset
-    `uniform[:LOW,HIGH]`   uniform over a box, or over the log's discrete actions
-    `package.module:name`  a function `f(observations)` or `f(observations, rng)`, or a Policy
+    `FILE[+STATISTICS][@MODE]`  .npz, deep_ope .pkl, Stable-Baselines3 .zip, .onnx; STATISTICS is what VecNormalize.save
+                                wrote; MODE is stochastic (default), mean, or offset
+    `uniform[:LOW,HIGH]`        uniform over a box, or over the log's discrete actions
+    `package.module:name`       a function `f(observations)` or `f(observations, rng)`, or a Policy
     """
     text = str(spec)
     head, at, tail = text.rpartition("@")
     if at and tail in MODES:
         text, mode = head, tail
-    elif at and not Path(text).exists() and Path(head).exists():
+    elif at and not _exists(text) and _exists(head.rpartition("+")[0] or head):
         raise UserError(f"policy {text}: unknown action mode {tail!r}; choose from: {', '.join(MODES)}")
     if mode is not None and mode not in MODES:
         raise UserError(f"policy {text}: unknown action mode {mode!r}; choose from: {', '.join(MODES)}")
     if text == "uniform" or text.startswith("uniform:"):
         return _uniform(text)
-    path = Path(text)
-    if path.suffix == ".npz" or path.exists():
-        return _load_npz(path, mode)
-    if ":" in text:
-        return _load_callable(text)
-    raise UserError(
-        f"policy {text}: no such file, and no package.module:name either; give an .npz file, "
-        "uniform, or package.module:name"
-    )
+    file, plus, statistics = text, "", ""
+    if not _exists(text) and "+" in text:
+        file, plus, statistics = text.rpartition("+")
+    if _exists(file):
+        return _load_file(Path(file), statistics if plus else None, mode)
+    if ":" in text and not text.startswith((".", "/")):
+        return load_callable(text)
+    raise UserError(f"policy {text}: no such file, and no package.module:name either; give {FORMATS}")
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def _uniform(text: str) -> UniformPolicy:
@@ -57,104 +65,74 @@ def _uniform(text: str) -> UniformPolicy:
     return UniformPolicy(low, high, name=text)
 
 
-def _load_npz(path: Path, mode: Mode | None) -> GaussianMLP:
-    if not path.exists():
-        raise UserError(f"policy {path}: no such file")
-    arrays = _read(path)
-    if "fc0_w" in arrays:
-        hidden, mean, log_std, log_std_range = _deep_ope_layers(arrays, path)
-    elif "actor/mu/weight" in arrays:
-        hidden, mean, log_std, log_std_range = _sb3_layers(arrays, path)
-    else:
-        raise UserError(
-            f"policy {path}: unknown layout; expected fc0_w… (deep_ope) or actor/mu/weight… "
-            f"(Stable-Baselines3), found {', '.join(sorted(arrays)[:6]) or 'nothing'}"
-        )
-    stored = str(arrays["mode"]) if "mode" in arrays else "stochastic"
-    if stored not in MODES:
-        raise UserError(f"policy {path}: its field mode is {stored!r}; expected one of {', '.join(MODES)}")
-    chosen: Mode = mode or stored
-    name = path.stem if mode is None else f"{path.stem}@{mode}"
-    bounds = _action_range(arrays, mean[0].shape[0], path)
-    return GaussianMLP(hidden, mean, log_std, log_std_range, bounds, chosen, name, _sb3_critic(arrays, path))
+def _load_file(path: Path, statistics: str | None, mode: Mode | None) -> Policy:
+    where = f"policy {path}"
+    if not path.is_file():
+        raise UserError(f"{where}: {_about_folder(path)}")
+    normalise = read_statistics(Path(statistics)) if statistics not in (None, NO_STATISTICS) else None
+    policy = _recognise(path, where, mode, None if statistics == NO_STATISTICS else normalise is not None)
+    return policy if normalise is None else NormalisedPolicy(policy, normalise)
 
 
-def _read(path: Path) -> Arrays:
-    arrays = read_npz(path, what="policy ")
-    for name, array in arrays.items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise UserError(f"policy {path}: {name} holds values that are not finite")
-    return arrays
+def _recognise(path: Path, where: str, mode: Mode | None, statistics_given: bool | None) -> Policy:
+    content = read_bytes(path, where)
+    if not content:
+        raise UserError(f"{where}: the file is empty; copy it again")
+    if is_zip(content):
+        archive = Archive(content, where)
+        names = archive.members
+        if "policy.pth" in names and "data" in names:
+            return read_sb3(archive, path, mode, statistics_given)
+        if any(name.endswith(".npy") for name in names):
+            return read_npz_policy(archive, path, mode)
+        raise UserError(f"{where}: {_about_zip(archive)}")
+    if path.suffix == ".onnx":
+        return OnnxPolicy.read(content, path, mode)
+    if content[0] == 0x80 or path.suffix in (".pkl", ".pickle"):
+        return read_deep_ope(content, path, where, mode)
+    raise UserError(f"{where}: {_about_start(content, path)}")
 
 
-def _layer(arrays: Arrays, weight: str, bias: str, path: Path) -> tuple[NDArray[Any], NDArray[Any]]:
-    for name in (weight, bias):
-        if name not in arrays:
-            raise UserError(f"policy {path}: missing {name}")
-        if arrays[name].dtype.kind != "f":
-            raise UserError(f"policy {path}: {name} holds {arrays[name].dtype}, not floating-point weights")
-    return arrays[weight].astype(np.float32), arrays[bias].astype(np.float32)
+# --- what people hand over instead --------------------------------------------------------------------------------
 
 
-def _deep_ope_layers(arrays: Arrays, path: Path) -> tuple[Any, Any, Any, tuple[float, float] | None]:
-    depth = sum(name.startswith("fc") and name.endswith("_w") for name in arrays)
-    hidden = [_layer(arrays, f"fc{i}_w", f"fc{i}_b", path) for i in range(depth)]
-    mean = _layer(arrays, "mean_w", "mean_b", path)
-    return hidden, mean, _layer(arrays, "logstd_w", "logstd_b", path), None
+def _about_folder(path: Path) -> str:
+    if not path.is_dir():
+        return "it is no ordinary file"
+    if (path / "policy.pth").exists():
+        return "this is an unpacked Stable-Baselines3 zip; give the .zip itself"
+    if (path / "saved_model.pb").exists():
+        return "this is a TensorFlow SavedModel, which is a program; export the policy to ONNX"
+    if (path / "data").is_dir() or any(path.glob("*.hdf5")):
+        return "this folder looks like a log; the log comes first: ropeval evaluate LOG POLICY…"
+    return f"this is a folder; give {FORMATS}"
 
 
-def _sb3_layers(arrays: Arrays, path: Path) -> tuple[Any, Any, Any, tuple[float, float] | None]:
-    prefix = "actor/latent_pi/"
-    places = sorted({int(n.split("/")[2]) for n in arrays if n.startswith(prefix) and n.split("/")[2].isdigit()})
-    hidden = [_layer(arrays, f"{prefix}{i}/weight", f"{prefix}{i}/bias", path) for i in places]
-    mean = _layer(arrays, "actor/mu/weight", "actor/mu/bias", path)
-    log_std = _layer(arrays, "actor/log_std/weight", "actor/log_std/bias", path)
-    return hidden, mean, log_std, SB3_LOG_STD_RANGE
+def _about_zip(archive: Archive) -> str:
+    names = list(archive.members)
+    if any("/code/" in name for name in names):
+        return "this is TorchScript, which is a program and is not run; export the policy to ONNX instead"
+    if any(name.endswith("/data.pkl") for name in names):
+        return f"this is a torch file (.pt, .pth): weights without the architecture; {SAVE_WHOLE}"
+    if any(name.endswith("policy.pth") for name in names):
+        return "policy.pth lies in a folder inside the zip; zip the files themselves, as model.save does"
+    found = ", ".join(ascii(name[:40])[1:-1] for name in names[:5]) or "nothing"
+    return f"this zip is no policy: expected data and policy.pth (Stable-Baselines3) or arrays (.npz), found {found}"
 
 
-def _sb3_critic(arrays: Arrays, path: Path) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """The hidden layers of the first network of the target critic; none where the file holds no critic."""
-    prefix = "critic_target/qf0/"
-    names = [n.split("/") for n in arrays if n.startswith(prefix)]
-    places = sorted({int(parts[2]) for parts in names if len(parts) == 4 and parts[2].isdigit()})
-    return [_layer(arrays, f"{prefix}{i}/weight", f"{prefix}{i}/bias", path) for i in places[:-1]]  # the last: output
-
-
-def _action_range(arrays: Arrays, size: int, path: Path) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    if "action_low" not in arrays and "action_high" not in arrays:
-        return None
-    bounds = []
-    for name in ("action_low", "action_high"):
-        if name not in arrays or arrays[name].shape != (size,) or arrays[name].dtype.kind != "f":
-            raise UserError(f"policy {path}: action_low and action_high must both be floats of shape ({size},)")
-        bounds.append(arrays[name].astype(np.float32))
-    return bounds[0], bounds[1]
-
-
-def _load_callable(text: str) -> Policy:
-    module_name, _, attribute = text.rpartition(":")
-    if "" not in sys.path:  # a console script does not look into the folder that it is called from
-        sys.path.insert(0, "")
-    try:
-        found: Any = importlib.import_module(module_name)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UserError(f"policy {text}: cannot import it ({error})") from error
-    except Exception as error:  # the user's module itself failed
-        raise UserError(f"policy {text}: its module failed: {type(error).__name__}: {error}") from error
-    if isinstance(found, Policy):
-        return found
-    if inspect.isclass(found) or not callable(found):
-        raise UserError(f"policy {text}: it is neither a function nor a Policy object")
-    needed = [
-        p
-        for p in inspect.signature(found).parameters.values()
-        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    if len(needed) not in (1, 2):
-        raise UserError(
-            f"policy {text}: it takes {len(needed)} arguments; expected f(observations) for a deterministic "
-            "policy or f(observations, rng) for a stochastic one"
-        )
-    return CallablePolicy(found, deterministic=len(needed) == 1, name=text)
+def _about_start(content: bytes, path: Path) -> str:
+    if content.startswith(b"\x89HDF"):
+        return "this is HDF5: a log, or Keras weights? The log comes first: ropeval evaluate LOG POLICY…"
+    if content.startswith(b"\x93NUMPY"):
+        return "this is a single array, not an .npz archive of named arrays"
+    if content.startswith(b"PAR1"):
+        return "this is Parquet: a log? The log comes first: ropeval evaluate LOG POLICY…"
+    if content.startswith(b"PK"):
+        return "the archive is empty or damaged; copy it again"
+    if path.suffix in (".npz", ".zip"):
+        return "cannot be read as a zip archive, damaged or cut short? Copy it again"
+    if path.suffix == ".py":
+        return f"to use a function in a Python file, give {path.stem}:NAME, not the file"
+    if path.suffix in (".pt", ".pth", ".d3", ".ckpt"):
+        return f"this is not a policy file that can be read without running it; {SAVE_WHOLE}"
+    return f"unknown format; give {FORMATS}"

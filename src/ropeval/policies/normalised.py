@@ -1,0 +1,75 @@
+"""A policy that sees normalised observations, although it is asked with raw ones."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.errors import UserError
+from ropeval.policies.policy import Policy, Space
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """What the policy's training normalised its observations by: clip((s − mean)/√(variance + ε), ±limit)."""
+
+    mean: NDArray[np.float64]  # [S]
+    variance: NDArray[np.float64]  # [S]
+    epsilon: float = 1e-8
+    limit: float = 10.0
+
+    def apply(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
+        scaled = (np.asarray(observations) - self.mean) / np.sqrt(self.variance + self.epsilon)
+        return np.clip(scaled, -self.limit, self.limit).astype(np.float32)
+
+
+class NormalisedPolicy(Policy):
+    """π(a | normalised s), with everything else as in the policy inside."""
+
+    def __init__(self, inside: Policy, statistics: Statistics):
+        if inside.observation_size not in (None, len(statistics.mean)):
+            raise UserError(
+                f"policy {inside.name}: it takes observations of size {inside.observation_size}, but the statistics "
+                f"given with it are of {len(statistics.mean)} numbers; are they from the same training?"
+            )
+        self.inside, self.statistics = inside, statistics
+        self.name, self.deterministic, self.discrete = inside.name, inside.deterministic, inside.discrete
+        self.observation_size, self.action_size = len(statistics.mean), inside.action_size
+
+    def check(self, space: Space) -> None:
+        super().check(space)
+        self.inside.check(space)
+
+    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+        return self.inside.sample(self.statistics.apply(observations), rng)
+
+    @property
+    def has_log_prob(self) -> bool:
+        return self.inside.has_log_prob
+
+    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+        return self.inside.log_prob(self.statistics.apply(observations), actions)
+
+    @property
+    def has_features(self) -> bool:
+        return self.inside.has_features
+
+    def features(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[Any]:
+        return self.inside.features(self.statistics.apply(observations), actions)
+
+    @property
+    def box(self) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+        return self.inside.box
+
+    @property
+    def sha256(self) -> str | None:
+        if self.inside.sha256 is None:
+            return None
+        result = hashlib.sha256(f"{self.inside.sha256} {self.statistics.epsilon} {self.statistics.limit}".encode())
+        result.update(self.statistics.mean.tobytes() + self.statistics.variance.tobytes())
+        return result.hexdigest()
+
+    def __repr__(self) -> str:
+        return f"{self.inside!r}, on normalised observations"

@@ -1,0 +1,1 @@
+"""One file per format of policy: each gets a file's bytes and gives a `Policy`, or says why not."""

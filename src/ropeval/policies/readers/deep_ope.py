@@ -1,0 +1,47 @@
+"""deep_ope (DOPE) pickles: a dict of NumPy weights, `fc0/weight`, …, `last_fc/weight`, `last_fc_log_std/weight`."""
+
+from pathlib import Path
+from typing import Any
+
+from ropeval.errors import UserError
+from ropeval.policies.inert.arrays import GLOBALS, as_array, describe, is_array
+from ropeval.policies.inert.pickles import read_pickle
+from ropeval.policies.networks import ACTIVATIONS
+from ropeval.policies.readers.layers import check_finite, layer
+from ropeval.policies.readers.vecnormalize import VECNORMALIZE
+from ropeval.policies.squashed import GaussianMLP, Mode
+
+SQUASHED = {"tanh_gaussian": True, "gaussian": False}  # by the file's `output_distribution`
+
+
+def read_deep_ope(content: bytes, path: Path, where: str, mode: Mode | None) -> GaussianMLP:
+    if VECNORMALIZE.encode() in content.replace(b"\n", b".") or b"vec_normalize" in content[:200]:
+        raise UserError(
+            f"{where}: these are VecNormalize statistics, not a policy; give them with the policy, as "
+            f"POLICY.zip+{path.name}"
+        )
+    described = read_pickle(content, GLOBALS, where)
+    if not isinstance(described, dict):
+        raise UserError(f"{where}: expected a dict of weights (deep_ope), found {describe(described)}")
+    arrays = {str(k)[:100]: as_array(v, f"{where}: {str(k)[:100]}") for k, v in described.items() if is_array(v)}
+    check_finite(arrays, where)
+    depth = sum(name.startswith("fc") and name.endswith("/weight") for name in arrays)
+    if not depth and "last_fc/weight" not in arrays:
+        found = ", ".join(ascii(str(name)[:30]) for name in list(described)[:6]) or "nothing"
+        raise UserError(f"{where}: unknown layout; expected fc0/weight … last_fc/weight (deep_ope), found {found}")
+    activation = _choice(described, "nonlinearity", "relu", list(ACTIVATIONS), where)
+    squash = SQUASHED[_choice(described, "output_distribution", "tanh_gaussian", list(SQUASHED), where)]
+    hidden = [layer(arrays, f"fc{i}/weight", f"fc{i}/bias", where) for i in range(depth)]
+    mean = layer(arrays, "last_fc/weight", "last_fc/bias", where)
+    log_std = layer(arrays, "last_fc_log_std/weight", "last_fc_log_std/bias", where)
+    name = path.stem if mode is None else f"{path.stem}@{mode}"
+    return GaussianMLP(
+        hidden, mean, log_std, mode=mode or "stochastic", name=name, activation=activation, squash=squash
+    )
+
+
+def _choice(described: dict[Any, Any], field: str, default: str, choices: list[str], where: str) -> str:
+    found = described.get(field, default)
+    if not isinstance(found, str) or found not in choices:
+        raise UserError(f"{where}: its {field} is {describe(found)}; known are {', '.join(choices)}")
+    return found

@@ -1,0 +1,38 @@
+"""Layers out of named arrays, checked: the part that all readers of networks share."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.errors import UserError
+from ropeval.policies.networks import Layer
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def check_finite(arrays: Arrays, where: str) -> None:
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise UserError(f"{where}: {name} holds values that are not finite; the training diverged?")
+
+
+def weights(arrays: Arrays, name: str, where: str) -> NDArray[np.float32]:
+    if name not in arrays:
+        raise UserError(f"{where}: missing {name}")
+    if arrays[name].dtype.kind != "f":
+        raise UserError(f"{where}: {name} holds {arrays[name].dtype}, not floating-point weights")
+    return arrays[name].astype(np.float32)
+
+
+def layer(arrays: Arrays, weight: str, bias: str, where: str) -> Layer:
+    return weights(arrays, weight, where), weights(arrays, bias, where)
+
+
+def chain(arrays: Arrays, prefix: str, where: str, separator: str = ".") -> list[Layer]:
+    """The linear layers of a torch Sequential, `PREFIX.0.weight`, `PREFIX.2.weight`, …, in order."""
+    start, end = prefix + separator, separator + "weight"
+    inside = [name.removeprefix(start).removesuffix(end) for name in arrays if name.startswith(start)]
+    places = sorted({int(place) for place in inside if place.isascii() and place.isdigit() and len(place) < 6})
+    return [layer(arrays, f"{start}{i}{end}", f"{start}{i}{separator}bias", where) for i in places]

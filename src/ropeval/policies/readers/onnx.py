@@ -1,0 +1,150 @@
+"""ONNX policies: observations in, actions out, deterministic. onnxruntime runs them, within bounds (`onnx` extra)."""
+
+import hashlib
+import threading
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.errors import UserError
+from ropeval.policies.inert.onnx_file import check_onnx
+from ropeval.policies.policy import Policy, Space
+
+ROWS = 1024  # at a time: what a graph may do with them is bounded by MAX_MEMORY
+MAX_MEMORY = 256 * 2**20
+MAX_SECONDS = 5.0  # for one call
+INPUTS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
+OUTPUT_NAMES = ("action", "actions")
+
+
+class OnnxPolicy(Policy):
+    """a = graph(s). Exported with a batch size of 1 (as d3rlpy does) it is asked row by row, about 40 µs each."""
+
+    deterministic = True
+
+    def __init__(self, session: Any, name: str, sha256: str):
+        self.name, self._session, self._sha256 = name, session, sha256
+        self._input, self._type, self.observation_size, self._one_by_one = self._describe_input()
+        outputs = session.get_outputs()
+        self._output = next((o.name for o in outputs if o.name in OUTPUT_NAMES), outputs[0].name)
+        answer = self._probe()
+        self.discrete = answer.dtype.kind in "iu"
+        if answer.shape[0] != 1 or answer.ndim > 2 or answer.size == 0 or answer.dtype.kind not in "fiu":
+            raise UserError(
+                f"policy {name}: for one observation its output {self._output} has shape {answer.shape} and type "
+                f"{answer.dtype}; expected (1, A) floats, or (1,) integers for discrete actions"
+            )
+        if self.discrete and answer.size > 1:
+            raise UserError(f"policy {name}: it gives {answer.size} integers per action; only one is read")
+        self.action_size = None if self.discrete else answer.size
+
+    @classmethod
+    def read(cls, content: bytes, path: Path, mode: str | None) -> "OnnxPolicy":
+        where = f"policy {path}"
+        if mode not in (None, "mean"):
+            raise UserError(
+                f"{where}: an ONNX policy is deterministic, so that @{mode} means nothing here; leave it out"
+            )
+        check_onnx(content, where)
+        try:
+            session = _start(content)
+        except ImportError:
+            raise UserError(f"{where}: ONNX needs onnxruntime; install it with: pip install 'ropeval[onnx]'") from None
+        except Exception as error:  # onnxruntime's own classes, none of which it exports
+            raise UserError(f"{where}: onnxruntime refuses it ({_first_line(error)})") from error
+        return cls(session, path.stem, hashlib.sha256(content).hexdigest())
+
+    def _describe_input(self) -> tuple[str, Any, int, bool]:
+        inputs = self._session.get_inputs()
+        if len(inputs) != 1:
+            names = ", ".join(i.name[:30] for i in inputs) or "none"
+            raise UserError(
+                f"policy {self.name}: it takes {len(inputs)} inputs ({names}); expected one, the observations"
+            )
+        shape, kind = list(inputs[0].shape), inputs[0].type
+        if (
+            len(shape) != 2
+            or not isinstance(shape[1], int)
+            or shape[1] < 1
+            or shape[0] not in (1, None, *_names(shape))
+        ):
+            raise UserError(f"policy {self.name}: its input has shape {shape}; expected (any number, S) or (1, S)")
+        if kind not in INPUTS:
+            raise UserError(f"policy {self.name}: its input is {kind}; expected floats")
+        return inputs[0].name, INPUTS[kind], shape[1], shape[0] == 1
+
+    def check(self, space: Space) -> None:
+        if space.discrete and not self.discrete:
+            raise UserError(
+                f"policy {self.name}: its actions are continuous, but the log's are discrete; if its output is a score "
+                "per action, export the graph with an ArgMax at its end"
+            )
+        if self.discrete and space.discrete:
+            self.action_size = space.action_size
+        super().check(space)
+
+    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+        rows = 1 if self._one_by_one else ROWS
+        parts = [self._run(observations[i : i + rows]) for i in range(0, len(observations), rows)]
+        answer = np.concatenate(parts)
+        return answer.reshape(len(observations)) if self.discrete and answer.size == len(observations) else answer
+
+    def _probe(self) -> NDArray[Any]:
+        """The answer to one observation of zeros, under a watch: the same arithmetic is then done for every row."""
+        import onnxruntime
+
+        options = onnxruntime.RunOptions()
+        watch = threading.Timer(MAX_SECONDS, setattr, (options, "terminate", True))
+        watch.start()
+        try:
+            return self._run(np.zeros((1, self.observation_size or 1), np.float32), options)
+        finally:
+            watch.cancel()
+
+    def _run(self, observations: NDArray[Any], options: Any = None) -> NDArray[Any]:
+        try:
+            (answer,) = self._session.run([self._output], {self._input: observations.astype(self._type)}, options)
+        except Exception as error:
+            raise UserError(
+                f"policy {self.name}: onnxruntime failed on observations of shape {observations.shape}, within "
+                f"{MAX_SECONDS:g} s and {MAX_MEMORY // 2**20} MiB ({_first_line(error)})"
+            ) from error
+        return np.atleast_1d(np.asarray(answer))
+
+    @property
+    def sha256(self) -> str:
+        return self._sha256
+
+
+def _names(shape: list[Any]) -> list[str]:
+    return [size for size in shape[:1] if isinstance(size, str)]  # a batch size that goes by a name is free
+
+
+@cache
+def _bound_memory() -> None:
+    """All sessions share one allocator that refuses to grow beyond the bound."""
+    import onnxruntime as ort
+
+    place = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
+    ort.create_and_register_allocator(place, ort.OrtArenaCfg({"max_mem": MAX_MEMORY, "arena_extend_strategy": 1}))
+
+
+def _start(content: bytes) -> Any:
+    import onnxruntime as ort
+
+    _bound_memory()
+    options = ort.SessionOptions()
+    options.add_session_config_entry("session.use_env_allocators", "1")
+    options.graph_optimization_level = (
+        ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    )  # nothing is computed before it is asked
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def _first_line(error: Exception) -> str:
+    return ascii(str(error).splitlines()[0][:200])[1:-1] if str(error) else type(error).__name__

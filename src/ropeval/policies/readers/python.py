@@ -1,0 +1,38 @@
+"""`package.module:name`: the one kind of policy that is code, run because its user named it."""
+
+import importlib
+import inspect
+import sys
+from typing import Any
+
+from ropeval.errors import UserError
+from ropeval.policies.policy import CallablePolicy, Policy
+
+
+def load_callable(text: str) -> Policy:
+    module_name, _, attribute = text.rpartition(":")
+    if "" not in sys.path:  # a console script does not look into the folder that it is called from
+        sys.path.insert(0, "")
+    try:
+        found: Any = importlib.import_module(module_name)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UserError(f"policy {text}: cannot import it ({error})") from error
+    except Exception as error:  # the user's module itself failed
+        raise UserError(f"policy {text}: its module failed: {type(error).__name__}: {error}") from error
+    if isinstance(found, Policy):
+        return found
+    if inspect.isclass(found) or not callable(found):
+        raise UserError(f"policy {text}: it is neither a function nor a Policy object")
+    needed = [
+        p
+        for p in inspect.signature(found).parameters.values()
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(needed) not in (1, 2):
+        raise UserError(
+            f"policy {text}: it takes {len(needed)} arguments; expected f(observations) for a deterministic "
+            "policy or f(observations, rng) for a stochastic one"
+        )
+    return CallablePolicy(found, deterministic=len(needed) == 1, name=text)
