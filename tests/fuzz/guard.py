@@ -1,4 +1,4 @@
-"""A guard around the reading of a file: nothing executed, nothing imported, nothing written, little memory, little time.
+"""A guard around the reading of a file: nothing executed, imported or written, little memory, little time.
 
 Python reports what it does to audit hooks (PEP 578), which cannot be taken off again; this one is silent outside the
 guard. The limit of the address space and the alarm are the operating system's.

@@ -17,6 +17,8 @@ Examples:
 
   ropeval evaluate log.npz a.npz b.npz uniform --gamma 0.95 --members 8 --out result
 
+  ropeval evaluate log.npz ppo.zip+vecnormalize.pkl sac.zip@mean
+
   ropeval evaluate log.npz policy.npz@mean --method fqe --set fqe.layer_norm=true --json
 """
 
@@ -32,8 +34,9 @@ PoliciesArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="POLICY",
-        help="FILE.npz[@stochastic|@mean|@offset], uniform[:LOW,HIGH], or package.module:name of a function "
-        "f(observations) or f(observations, rng).",
+        help="FILE[+STATISTICS][@stochastic|@mean|@offset]: an .npz, a Stable-Baselines3 .zip (with what "
+        "VecNormalize.save wrote as STATISTICS), a deep_ope .pkl, an .onnx; or uniform[:LOW,HIGH], or "
+        "package.module:name of a function f(observations) or f(observations, rng).",
     ),
 ]
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ropeval.errors import UserError
+from ropeval.policies.gaussian import MODES, Mode
 from ropeval.policies.inert.archives import Archive, is_zip, read_bytes
 from ropeval.policies.normalised import NormalisedPolicy
 from ropeval.policies.policy import Policy, UniformPolicy
@@ -12,7 +13,6 @@ from ropeval.policies.readers.onnx import OnnxPolicy
 from ropeval.policies.readers.python import load_callable
 from ropeval.policies.readers.sb3 import read_sb3
 from ropeval.policies.readers.vecnormalize import read_statistics
-from ropeval.policies.squashed import MODES, Mode
 
 NO_STATISTICS = "none"  # FILE+none: the user says that the policy takes the log's observations as they are
 FORMATS = ".npz, Stable-Baselines3 .zip, deep_ope .pkl, .onnx, uniform, or package.module:name"

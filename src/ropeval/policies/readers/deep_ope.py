@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from ropeval.errors import UserError
+from ropeval.policies.gaussian import GaussianMLP, Mode
 from ropeval.policies.inert.arrays import GLOBALS, as_array, describe, is_array
 from ropeval.policies.inert.pickles import read_pickle
 from ropeval.policies.networks import ACTIVATIONS
 from ropeval.policies.readers.layers import check_finite, layer
 from ropeval.policies.readers.vecnormalize import VECNORMALIZE
-from ropeval.policies.squashed import GaussianMLP, Mode
 
 SQUASHED = {"tanh_gaussian": True, "gaussian": False}  # by the file's `output_distribution`
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 
 from ropeval.errors import UserError
+from ropeval.policies.gaussian import MODES, GaussianMLP, Mode
 from ropeval.policies.inert.archives import Archive
 from ropeval.policies.inert.npy import read_arrays
 from ropeval.policies.networks import Layer, Range
 from ropeval.policies.readers.layers import Arrays, chain, check_finite, layer
-from ropeval.policies.squashed import MODES, GaussianMLP, Mode
 
 SB3_LOG_STD_RANGE = (-20.0, 2.0)
 

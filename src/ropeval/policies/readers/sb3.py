@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ropeval.errors import UserError
+from ropeval.policies.gaussian import GaussianMLP, Mode
 from ropeval.policies.greedy import GreedyMLP
 from ropeval.policies.inert.archives import Archive
 from ropeval.policies.inert.tensors import read_tensors
@@ -20,7 +21,7 @@ from ropeval.policies.policy import Policy
 from ropeval.policies.readers.layers import Arrays, chain, check_finite, layer, weights
 from ropeval.policies.readers.npz import SB3_LOG_STD_RANGE
 from ropeval.policies.readers.sb3_settings import Settings
-from ropeval.policies.squashed import GaussianMLP, Mode, TanhMLP
+from ropeval.policies.squashed import TanhMLP
 
 TRUSTED_CLASSES = ("stable_baselines3.", "sb3_contrib.tqc.")  # others may compute something else from the same weights
 NOT_MLPS = {
