@@ -55,3 +55,12 @@ def test_nothing_is_played_beyond_what_is_needed(tmp_path):
         finish(stream, *part)
     assert played == list(range(40))
     assert stream.done == 40
+
+
+def test_a_damaged_part_is_played_again(tmp_path):
+    finish(Stream("s", tmp_path, 10, "episodes"), 0, 4)
+    path = next(tmp_path.glob("*.npz"))
+    path.write_bytes(path.read_bytes()[:40])
+    stream = Stream("s", tmp_path, 10, "episodes")
+    assert stream.done == 0
+    assert stream.next_range(1)[0] == 0

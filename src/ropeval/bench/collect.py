@@ -228,23 +228,36 @@ def _finish_truth(stream: Stream, gamma: float, policy: Policy) -> PolicyTruth:
 # --- without the command line ---------------------------------------------------------------------------------
 
 
+class _Lines:
+    """Progress in plain lines on standard error, one every few seconds."""
+
+    def __init__(self, seconds: float = 5.0):
+        self._seconds, self._last = seconds, time.monotonic()
+
+    def __call__(self, stream: Stream) -> None:
+        if time.monotonic() - self._last >= self._seconds:
+            self._last = time.monotonic()
+            print(f"  {stream.name}: {stream.done:,} of {stream.wanted:,} {stream.unit}", file=sys.stderr, flush=True)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m ropeval.bench.collect", description="Collect tasks' logs and true values."
     )
     parser.add_argument("tasks", nargs="+", help="names of tasks, or patterns such as 'd4rl/*'")
-    parser.add_argument("--data", type=Path, default=DEFAULT_DATA)
-    parser.add_argument("--policies", type=Path)
-    parser.add_argument("--processes", type=int)
+    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder of collected tasks")
+    parser.add_argument("--policies", type=Path, help="folder that holds the published policy files, at any depth")
+    parser.add_argument("--processes", type=int, help="default: all cores")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--overwrite", action="store_true")
-    options = parser.parse_args(arguments)
+    parser.add_argument("--overwrite", action="store_true", help="collect again what is there already")
+    given = parser.parse_args(arguments)
     try:
-        for task in find_tasks(options.tasks):
+        for task in find_tasks(given.tasks):
             started = time.monotonic()
             folder = collect(
-                task, options.data, options.policies, options.seed, options.processes, overwrite=options.overwrite
-            )
+                task, given.data, given.policies, given.seed, given.processes,
+                overwrite=given.overwrite, report=_Lines(),
+            )  # fmt: skip
             print(f"{task.name}: {folder} ({time.monotonic() - started:.1f} s)", flush=True)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

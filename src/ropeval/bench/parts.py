@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.errors import UserError
 from ropeval.files import read_npz
 
 PART_STEPS = 10_000  # what a kill can cost each process: a few seconds
@@ -36,9 +37,11 @@ class Stream:
         self._running: dict[int, int] = {}
         for path in sorted(folder.glob("*-*.npz")):
             start, _, stop = path.stem.partition("-")
-            if start.isdigit() and stop.isdigit():
+            try:
                 lengths = read_npz(path, ("lengths",))["lengths"]
                 self.parts[int(start)] = Part(int(start), int(stop), path, lengths)
+            except (UserError, KeyError, ValueError):  # damaged on the disk: it is played again
+                path.unlink()
 
     def path(self, start: int, stop: int) -> Path:
         return self.folder / f"{start:08d}-{stop:08d}.npz"
