@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from ropeval.errors import UserError, unknown_name
-from ropeval.evaluation.methods import PARTS, Method, check_overrides, make_method
+from ropeval.evaluation.methods import Method, check_overrides, make_method, parts
 from ropeval.settings import read_toml
 
 BASELINES = ("mean-reward", "mean-return")  # in every study: what everything else has to beat
@@ -50,7 +50,7 @@ class Study(BaseModel):
         """The method with the study's settings and one setting of its grid."""
         overrides = {part: dict(fields) for part, fields in self.settings.items()}
         for part in _parts(method):
-            if self.steps is not None and "steps" in PARTS[part].config.model_fields:
+            if self.steps is not None and "steps" in parts()[part].config.model_fields:
                 overrides[part] = {"steps": self.steps} | overrides.get(part, {})
         for name, value in setting.items():
             part, _, field = name.partition(".")
@@ -168,7 +168,7 @@ def make_groups(study: Study, tasks: Sequence[str]) -> list[Group]:
 
 
 def _groups(study: Study, task: str, method: str) -> list[Group]:
-    spread = {f"{part}.{field}" for part in _parts(method) for field in PARTS[part].spread}
+    spread = {f"{part}.{field}" for part in _parts(method) for field in parts()[part].spread}
     seeds = 1 if method in BASELINES else study.seeds
     by_shape: dict[str, list[Member]] = {}
     for setting in study.settings_of(method):
@@ -183,7 +183,8 @@ def _names(members: Sequence[Member]) -> str:
 
 def _parts(method: str) -> list[str]:
     """Names of the encoder and the estimator; unknown names are refused by `make_method`."""
-    return [part for part in method.split("+") if part in PARTS]
+    known = parts()
+    return [part for part in method.split("+") if part in known]
 
 
 def slug(task: str) -> str:

@@ -9,7 +9,9 @@ def methods() -> None:
     """List the encoders and estimators, and every field that --set takes."""
     from ropeval.encoders import ENCODERS
     from ropeval.estimators import ESTIMATORS
+    from ropeval.plugins import load_methods
 
+    load_methods()
     console = Console()
     table = Table(header_style="bold")
     for heading in ("name", "what it is", "settings and their defaults"):

@@ -7,7 +7,7 @@ from typing import Any
 from ropeval.data import load_dataset
 from ropeval.errors import UserError, unknown_name
 from ropeval.evaluation.evaluate import DEFAULT_GAMMA, DEFAULT_MEMBERS
-from ropeval.evaluation.methods import DEFAULT_METHODS, PARTS, check_overrides, make_method
+from ropeval.evaluation.methods import DEFAULT_METHODS, check_overrides, make_method, parts
 from ropeval.evaluation.session import Session
 from ropeval.policies import load_policy
 from ropeval.settings import parse_assignments, read_toml
@@ -33,7 +33,7 @@ def build_session(
         overrides[part] = {**overrides.get(part, {}), **fields}
     steps = options.get("steps")
     if steps is not None:
-        for part, entry in PARTS.items():
+        for part, entry in parts().items():
             if "steps" in entry.config.model_fields:
                 overrides[part] = {"steps": steps, **overrides.get(part, {})}
     check_overrides(overrides)

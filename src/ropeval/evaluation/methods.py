@@ -7,12 +7,18 @@ from ropeval.data import Dataset
 from ropeval.encoders import ENCODERS, Encoder
 from ropeval.errors import UserError, unknown_name
 from ropeval.estimators import ESTIMATORS, Estimator
+from ropeval.plugins import load_methods
 from ropeval.policies import Policy
 from ropeval.settings import Overrides, PartConfig, make_config
 
 DEFAULT_METHODS = ("mean-reward", "mean-return", "fqe", "rope+fqe")
 PRESETS = ("default", "paper")
-PARTS: dict[str, Encoder | Estimator] = {**ENCODERS, **ESTIMATORS}
+
+
+def parts() -> dict[str, Encoder | Estimator]:
+    """Every encoder and estimator by name, those of the user's own files included."""
+    load_methods()
+    return {**ENCODERS, **ESTIMATORS}
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,7 @@ class Method:
 
 def available_methods() -> list[str]:
     """Every name that `make_method` takes."""
+    load_methods()
     composed = [
         f"{encoder}+{name}"
         for name, estimator in ESTIMATORS.items()
@@ -51,25 +58,27 @@ def make_method(name: str, overrides: Overrides | None = None, preset: str = "de
     """`fqe`, `rope+fqe`, … with the settings of a preset and overrides `{"fqe": {"steps": 1000}}` on top."""
     if preset not in PRESETS:
         raise unknown_name("preset", preset, list(PRESETS))
+    load_methods()
     encoder, plus, estimator = name.rpartition("+")
     if estimator not in ESTIMATORS or (plus and encoder not in ENCODERS):
         raise unknown_name("method", name, available_methods())
     if plus and not ESTIMATORS[estimator].takes_features:
         raise UserError(f"method {name!r}: {estimator} takes no features, so no encoder can stand before it")
-    parts: dict[str, Any] = {estimator: ESTIMATORS[estimator]}
+    chosen_parts: dict[str, Any] = {estimator: ESTIMATORS[estimator]}
     if encoder and encoder != "identity":
-        parts = {encoder: ENCODERS[encoder]} | parts
+        chosen_parts = {encoder: ENCODERS[encoder]} | chosen_parts
     chosen = overrides or {}
     configs = {
         part: make_config(entry.config, part, entry.presets.get(preset, {}), chosen.get(part, {}))
-        for part, entry in parts.items()
+        for part, entry in chosen_parts.items()
     }
     return Method(name, encoder if encoder and encoder != "identity" else None, estimator, configs)
 
 
 def check_overrides(overrides: Overrides) -> None:
     """Refuse settings of parts that do not exist, or that have no such field."""
+    known = parts()
     for part, fields in overrides.items():
-        if part not in PARTS:
-            raise unknown_name("part", part, [name for name, entry in PARTS.items() if entry.config.model_fields])
-        make_config(PARTS[part].config, part, fields)
+        if part not in known:
+            raise unknown_name("part", part, [name for name, entry in known.items() if entry.config.model_fields])
+        make_config(known[part].config, part, fields)
