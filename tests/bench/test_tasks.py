@@ -44,6 +44,17 @@ def test_a_file_of_tasks_appears_in_the_registry(monkeypatch):
     assert find_task(f"{HERE / 'toy_tasks.py'}:toy/random").transitions == 30_000
 
 
+def test_an_installed_package_can_bring_tasks(monkeypatch):
+    class Point:
+        name = "mine"
+
+        def load(self) -> list[Task]:
+            return [find_task(f"{HERE / 'toy_tasks.py'}:toy/random").model_copy(update={"name": "packaged/task"})]
+
+    monkeypatch.setattr("ropeval.bench.tasks.entry_points", lambda group: [Point()] if group == "ropeval.tasks" else [])
+    assert find_task("packaged/task").environment == "toy_tasks:toy/Countdown-v0"
+
+
 def test_unknown_tasks_name_the_choices():
     with pytest.raises(UserError, match=r"unknown task 'd4rl/hoper'.*d4rl/hopper-medium"):
         find_tasks(["d4rl/hoper"])

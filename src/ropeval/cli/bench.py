@@ -88,12 +88,14 @@ def collect(
 
 
 def _print_truth(truth: "Truth") -> None:
+    from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(caption="± standard error over episodes", caption_justify="left")
-    for column in ("policy", "discounted return", f"mean reward/(1−{truth.gamma:g})", "length", "episodes"):
-        table.add_column(column, justify="left" if column == "policy" else "right")
+    caption = f"γ = {truth.gamma:g}; ± standard error over episodes"
+    table = Table(caption=caption, caption_justify="left", box=box.SIMPLE)
+    for column in ("policy", "discounted return", "mean reward/(1−γ)", "length", "episodes"):
+        table.add_column(column, justify="left" if column == "policy" else "right", overflow="fold")
     for role, one in (("π_e", truth.evaluated), ("π_b", truth.behaviour), ("random", truth.random)):
         values = [f"{v.value:.4g} ± {v.standard_error:.2g}" for v in (one.discounted, one.mean_reward)]
         table.add_row(f"{role} {one.name}", *values, f"{one.mean_length:.0f}", str(one.episodes))

@@ -51,25 +51,25 @@ def session_progress(session: Session, console: Console) -> Iterator[Report]:
 def collecting_progress(title: str, console: Console) -> Iterator[Callable[["Stream"], None]]:
     """One bar per policy that plays, with its rate in steps; yields the function to report streams to."""
     with Progress(
-        TextColumn("{task.description}"), BarColumn(),
+        TextColumn("{task.description}"), BarColumn(bar_width=12),
         TextColumn("{task.completed:,.0f}/{task.total:,.0f} {task.fields[unit]}"), TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, transient=True,
+        TimeRemainingColumn(), TextColumn("left"), console=console, transient=True,
     ) as bar:  # fmt: skip
+        console.print(f"collecting {title}", highlight=False)
         bars: dict[str, TaskID] = {}
         started: dict[str, tuple[float, int]] = {}
 
         def report(stream: "Stream") -> None:
             now = time.monotonic()
             if stream.name not in bars:
-                description = f"{escape(title)}  {stream.name}"
                 bars[stream.name] = bar.add_task(
-                    description, total=stream.wanted, unit=stream.unit, rate="", start=False
+                    stream.name, total=stream.wanted, unit=stream.unit, rate="", start=False
                 )
             elif stream.name not in started:  # the first part came back: from here on the rate means something
                 started[stream.name] = now, stream.steps
                 bar.start_task(bars[stream.name])
             since, steps = started.get(stream.name, (now, 0))
-            rate = f"{(stream.steps - steps) / (now - since):,.0f} steps/s" if now > since else ""
+            rate = f"{(stream.steps - steps) / (now - since):,.0f}/s" if now > since and not stream.finished else ""
             bar.update(bars[stream.name], completed=stream.done, rate=rate)
 
         yield report
