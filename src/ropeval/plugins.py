@@ -1,7 +1,6 @@
 """Code of the user's own: Python files that add tasks or methods, imported once, with errors that name the file."""
 
-import hashlib
-import importlib.util
+import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -23,25 +22,20 @@ def plugins(variable: str, group: str) -> Iterator[tuple[str, Any]]:
 
 
 def import_file(path: Path, named_by: str) -> Any:
-    """Import a Python file by its path, once, under a name of its own; its folder becomes importable."""
+    """Import a Python file by its path, as the module of its name: `stem:policy` means it in workers, too."""
     if not path.is_file():
         raise UserError(f"{path}: no such file (named by {named_by})")
-    path = path.resolve()
-    name = f"ropeval_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise UserError(f"{path}: not a Python file; its name must end in .py (named by {named_by})")
-    module = importlib.util.module_from_spec(spec)
-    if str(path.parent) not in sys.path:  # so that `stem:policy` in its tasks can be imported, by workers as well
+    path = path.resolve()
+    if str(path.parent) not in sys.path:  # collecting processes inherit it
         sys.path.append(str(path.parent))
-    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        module = importlib.import_module(path.stem)
     except Exception as error:  # the user's own code: say that it was theirs, and what it said
-        del sys.modules[name]
         raise UserError(f"{path}: this file failed: {type(error).__name__}: {error}") from error
+    if Path(module.__file__ or "").resolve() != path:
+        raise UserError(f"{path}: another module is called {path.stem} ({module.__file__}); give the file another name")
     return module
 
 

@@ -51,7 +51,7 @@ def test_an_installed_package_can_bring_tasks(monkeypatch):
         def load(self) -> list[Task]:
             return [find_task(f"{HERE / 'toy_tasks.py'}:toy/random").model_copy(update={"name": "packaged/task"})]
 
-    monkeypatch.setattr("ropeval.bench.tasks.entry_points", lambda group: [Point()] if group == "ropeval.tasks" else [])
+    monkeypatch.setattr("ropeval.plugins.entry_points", lambda group: [Point()] if group == "ropeval.tasks" else [])
     assert find_task("packaged/task").environment == "toy_tasks:toy/Countdown-v0"
 
 
@@ -62,7 +62,7 @@ def test_unknown_tasks_name_the_choices():
         find_tasks(["d5rl/*"])
     with pytest.raises(UserError, match=r"cannot import"):
         find_task("no_such_module:TASK")
-    with pytest.raises(UserError, match=r"no such Python file"):
+    with pytest.raises(UserError, match=r"missing.py: no such file"):
         find_task("missing.py:TASK")
 
 

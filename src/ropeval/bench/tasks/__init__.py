@@ -7,16 +7,15 @@ task is named, `module:NAME` or `file.py:NAME` works as well.
 
 import fnmatch
 import importlib
-import os
 import pkgutil
 import sys
 from collections.abc import Iterable, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from ropeval.bench.tasks.task import RANDOM, ROLES, PolicySource, Role, Task
 from ropeval.errors import UserError, unknown_name
+from ropeval.plugins import import_file, plugins
 
 __all__ = ["RANDOM", "ROLES", "PolicySource", "Role", "Task", "all_tasks", "find_task", "find_tasks"]
 
@@ -60,10 +59,7 @@ def _modules() -> Iterable[tuple[str, Any]]:
     for entry in pkgutil.iter_modules(__path__):
         if entry.name != "task":
             yield f"{__name__}.{entry.name}", importlib.import_module(f"{__name__}.{entry.name}")
-    for point in entry_points(group=GROUP):
-        yield f"entry point {point.name}", point.load()
-    for path in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
-        yield path, _import_file(Path(path))
+    yield from plugins(VARIABLE, GROUP)
 
 
 def _tasks_of(module: Any, origin: str) -> list[Task]:
@@ -76,14 +72,14 @@ def _tasks_of(module: Any, origin: str) -> list[Task]:
 def _pointed_at(text: str) -> Task:
     place, _, attribute = text.rpartition(":")
     if place.endswith(".py"):
-        module = _import_file(Path(place))
+        module = import_file(Path(place), "FILE.py:NAME")
     else:
         if "" not in sys.path:  # a console script does not look into the folder that it is called from
             sys.path.insert(0, "")
         try:
             module = importlib.import_module(place)
-        except ImportError as error:
-            raise UserError(f"task {text}: cannot import it ({error})") from error
+        except Exception as error:  # not there, or the user's own module failed
+            raise UserError(f"task {text}: cannot import it ({type(error).__name__}: {error})") from error
     found = getattr(module, attribute, None)
     if isinstance(found, Task):
         return found
@@ -91,19 +87,3 @@ def _pointed_at(text: str) -> Task:
     if attribute in named:
         return named[attribute]
     raise UserError(f"task {text}: {place} holds no Task called {attribute}; its tasks: {', '.join(named) or 'none'}")
-
-
-def _import_file(path: Path) -> Any:
-    """Import a Python file by its path, as the module of its name: so `stem:policy` in its tasks works everywhere."""
-    if path.suffix != ".py" or not path.is_file():
-        raise UserError(f"{path}: no such Python file of tasks (named by {VARIABLE} or FILE.py:NAME)")
-    path = path.resolve()
-    if str(path.parent) not in sys.path:  # collecting processes inherit it
-        sys.path.append(str(path.parent))
-    try:
-        module = importlib.import_module(path.stem)
-    except Exception as error:  # the user's own code: say that it was theirs, and what it said
-        raise UserError(f"{path}: this file of tasks failed: {type(error).__name__}: {error}") from error
-    if Path(module.__file__ or "").resolve() != path:
-        raise UserError(f"{path}: another module is called {path.stem} ({module.__file__}); give the file another name")
-    return module
