@@ -1,11 +1,14 @@
 # make demo   sets up and runs the main job on the embedded log
 # make test   sets up and runs the tests
+# make fuzz   damages files and reads them, for SECONDS=600, from SEED; what breaks a promise goes to fuzz-crashers
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 
-.PHONY: demo test check bench clean
+SECONDS ?= 600
+
+.PHONY: demo test check bench fuzz clean
 
 demo: $(READY)
 	$(BIN)/ropeval demo --out demo-result --overwrite
@@ -17,6 +20,9 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz.campaign --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) --out fuzz-crashers
 
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py --peer

@@ -1,7 +1,8 @@
 """A guard around the reading of a file: nothing executed, imported or written, little memory, little time.
 
 Python reports what it does to audit hooks (PEP 578), which cannot be taken off again; this one is silent outside the
-guard. The limit of the address space and the alarm are the operating system's.
+guard. Memory is what the process held at its peak, as the operating system counts it; a limit of the address space
+keeps a reader that goes far beyond from taking the machine with it.
 """
 
 import codecs
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 
 MAX_BYTES = 2 * 2**30
 MAX_SECONDS = 10
+ADDRESS_SPACE = 3 * MAX_BYTES
 FORBIDDEN = (
     "exec", "import", "os.", "subprocess.", "pty.", "shutil.", "socket.", "ctypes.", "code.", "webbrowser.",
     "marshal.", "pickle.find_class", "urllib.", "ftplib.", "smtplib.", "http.", "sys.addaudithook", "sys.setprofile",
@@ -34,9 +36,8 @@ class Broken(BaseException):
 def _hook(event: str, arguments: tuple[object, ...]) -> None:
     if not getattr(_watching, "on", False):
         return
-    writes = (
-        event == "open" and len(arguments) > 1 and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
-    )
+    mode = arguments[1] if event == "open" and len(arguments) > 1 else None
+    writes = isinstance(mode, str) and set(mode) & set("wax+")
     if writes or (event.startswith(FORBIDDEN) and event not in HARMLESS):
         _watching.on = False
         _watching.seen = f"{event} {str(arguments)[:200]}"
@@ -50,26 +51,31 @@ def _late(signum: int, frame: object) -> None:
     raise Broken(f"more than {MAX_SECONDS} s")
 
 
-def _address_space() -> int:
+def _held() -> tuple[int, int, int]:
+    """Address space, memory now and memory at its peak, in bytes."""
     with open("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
+        space, now = (int(word) * resource.getpagesize() for word in file.read().split()[:2])
+    return space, now, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
+    space, now, peak = _held()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = _address_space() + MAX_BYTES
+    limit = space + ADDRESS_SPACE
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
-    before = signal.signal(signal.SIGALRM, _late)
-    signal.setitimer(signal.ITIMER_REAL, MAX_SECONDS)
+    before = signal.signal(signal.SIGPROF, _late)
+    signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)  # of work: other processes on the machine do not count
     _watching.seen = None
     _watching.on = True
     try:
         yield
     finally:
         _watching.on = False
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     if _watching.seen:  # it happened, and somebody caught the complaint
         raise Broken(_watching.seen)
+    if _held()[2] > max(peak, now + MAX_BYTES):
+        raise Broken(f"more than {MAX_BYTES / 2**30:g} GB of memory")

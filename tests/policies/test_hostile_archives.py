@@ -116,7 +116,7 @@ ARCHIVES = {
     "path traversal": (lambda content: content.update({"../../etc/passwd": b"x"}), "outside the archive"),
     "path traversal, absolute": (lambda content: content.update({"/etc/passwd": b"x"}), "outside the archive"),
     "path traversal, with a drive": (lambda content: content.update({"C:/x": b"x"}), "outside the archive"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", ARCHIVES)

@@ -105,7 +105,7 @@ OPCODES = {
     "a dict within itself": (b"\x80\x02}q\0X\1\0\0\0xh\0s.", "unknown layout"),
     "a pickle after the end": (b"\x80\x02}.cos\nsystem\n.", "unknown layout"),
     "many instructions": (b"\x80\x02]" + b"K\x01a" * 150_000 + b".", "more than 200,000 instructions"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", OPCODES)

@@ -10,6 +10,8 @@ from rich.console import Console
 from ropeval.cli.progress import session_progress, stderr
 from ropeval.errors import UserError
 
+NOTED = 10_000  # logged states that the policies are asked about: do they look like those of their training?
+
 EPILOG = """
 Examples:
 
@@ -110,7 +112,8 @@ def run(
     console = stderr()
     with console.status("reading the log and asking the policies"):
         session = build_session(log, policies, given, assignments, config)
-    for notice in session.dataset.notices:
+    seen = session.dataset.observations[:NOTED]
+    for notice in (*session.dataset.notices, *(note for policy in session.policies for note in policy.notes(seen))):
         console.print(f"note: {notice}", highlight=False, markup=False)
     folder = out or Path("ropeval-results") / f"{Path(log).stem}-{session.fingerprint[:8]}"
     check_folder(session, folder, resume, overwrite)

@@ -114,7 +114,7 @@ def _about_zip(archive: Archive) -> str:
         return "this is TorchScript, which is a program and is not run; export the policy to ONNX instead"
     if any(name.endswith("/data.pkl") for name in names):
         return f"this is a torch file (.pt, .pth): weights without the architecture; {SAVE_WHOLE}"
-    if any(name.endswith("policy.pth") for name in names):
+    if any(name.endswith("/policy.pth") for name in names):
         return "policy.pth lies in a folder inside the zip; zip the files themselves, as model.save does"
     found = ", ".join(ascii(name[:40])[1:-1] for name in names[:5]) or "nothing"
     return f"this zip is no policy: expected data and policy.pth (Stable-Baselines3) or arrays (.npz), found {found}"

@@ -63,6 +63,19 @@ class NormalisedPolicy(Policy):
     def box(self) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
         return self.inside.box
 
+    def notes(self, observations: NDArray[np.float32]) -> list[str]:
+        """Raw observations should come out with a spread of about one; those that are normalised already do not."""
+        scaled = self.statistics.apply(observations)
+        spread = float(scaled.std(axis=0).mean())
+        away = float(np.abs(scaled.mean(axis=0)).max(initial=0.0))
+        if 0.2 <= spread <= 5.0 and away <= 5.0:
+            return []
+        return [
+            f"policy {self.name}: normalised by its statistics, the logged observations spread by {spread:.2g} and "
+            f"lie up to {away:.2g} from zero, where about 1 and 0 are usual; is the log normalised already (then "
+            "+none), or of another task?"
+        ]
+
     @property
     def sha256(self) -> str | None:
         if self.inside.sha256 is None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ropeval.errors import UserError
 
+UNUSUAL = 0.01  # of the logged observations outside a policy's range, beyond which it is worth a note
 BATCH = 65_536  # states asked about at a time, which bounds the memory of hidden layers
 
 
@@ -32,6 +33,7 @@ class Policy(ABC):
     observation_size: int | None = None  # None: takes anything
     action_size: int | None = None  # length of an action, or the number of discrete actions
     discrete: bool | None = None  # None: unknown until it has answered
+    observation_range: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None  # [S] each; of its training
 
     @abstractmethod
     def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
@@ -59,6 +61,22 @@ class Policy(ABC):
     def box(self) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
         """Bounds [A] that its actions never leave, where that is known."""
         return None
+
+    def notes(self, observations: NDArray[np.float32]) -> list[str]:
+        """What makes logged observations [n, S] look unlike those that it was trained on, in sentences."""
+        if self.observation_range is None:
+            return []
+        low, high = self.observation_range
+        slack = 0.01 * (1.0 + np.minimum(np.abs(low), np.abs(high)))  # environments overstep their bounds a little
+        outside = ((observations < low - slack) | (observations > high + slack)).mean(axis=0)  # [S]
+        if outside.max(initial=0.0) <= UNUSUAL:
+            return []
+        worst = int(outside.argmax())
+        return [
+            f"policy {self.name}: {outside[worst]:.0%} of the logged observations have a number {worst} outside "
+            f"[{low[worst]:.4g}, {high[worst]:.4g}], the range that it was trained for; is the log normalised, or of "
+            "another task? A policy has to see what it saw in training"
+        ]
 
     @property
     def sha256(self) -> str | None:

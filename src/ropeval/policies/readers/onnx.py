@@ -143,7 +143,7 @@ def _start(content: bytes) -> Any:
     )  # nothing is computed before it is asked
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
-    return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"], enable_fallback=0)
 
 
 def _first_line(error: Exception) -> str:

@@ -48,6 +48,7 @@ def read_sb3(archive: Archive, path: Path, mode: Mode | None, statistics_given: 
         if recognised_by in tensors:
             policy = read(tensors, settings, mode, name, where)
             settings.check_observations(policy.observation_size)
+            policy.observation_range = settings.observation_range
             return policy
     found = ", ".join(ascii(name[:40])[1:-1] for name in list(tensors)[:4]) or "nothing"
     raise UserError(

@@ -102,6 +102,11 @@ class Settings:
                 f"{self.where}: its observation space has shape {space.shape}, but its network takes {size}; damaged?"
             )
 
+    @property
+    def observation_range(self) -> Range | None:
+        space = self.observation_space
+        return None if space.low is None or space.high is None else (space.low, space.high)
+
     def check_normalisation(self, on_policy: bool, given: bool | None, path: Path) -> None:
         """On-policy files keep the last observation as seen and as it was: if they differ, VecNormalize was at work."""
         if not on_policy or given is None:

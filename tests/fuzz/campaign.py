@@ -1,0 +1,75 @@
+"""Fuzz the readers of logs and policies: `make fuzz`, or
+
+    python -m tests.fuzz.campaign --seconds 600 --seed 1 --out fuzz-crashers
+
+Good files are damaged, blindly and knowingly, and read. Each must be read, or refused by a `UserError` of one line,
+within 10 s and 2 GB, without executing, importing or writing anything. What is not goes to --out, with its story.
+The same seed makes the same files.
+"""
+
+import argparse
+import collections
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PER_WORKER = 20_000  # files; a fresh process now and then keeps one file's leftovers from helping the next
+
+
+def run_campaign(seed: int, files: int, seconds: float, out: Path) -> tuple[collections.Counter[str], list[str]]:
+    """Outcomes by seed file, and the stories of the files that broke a promise."""
+    outcomes: collections.Counter[str] = collections.Counter()
+    stories: list[str] = []
+    began, number = time.monotonic(), 0
+    with tempfile.TemporaryDirectory(prefix="ropeval-fuzz-") as name:
+        while number < files and time.monotonic() - began < seconds:
+            left = seconds - (time.monotonic() - began)
+            count = min(PER_WORKER, files - number)
+            command = [sys.executable, "-m", "tests.fuzz.worker", name, str(seed), str(number), str(count), str(left)]
+            done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).resolve().parents[2])
+            lines = done.stdout.strip().splitlines()
+            told = json.loads(lines[-1]) if lines and lines[-1].startswith("{") else None
+            if told is None:  # it died: where, only the file knows
+                story = f"the process died with code {done.returncode}: {done.stderr[-2000:]}"
+                if not (Path(name) / "number").exists():
+                    raise RuntimeError(f"the good files cannot be read: {story}")
+                last = int((Path(name) / "number").read_text())
+                told = {"next": last + 1, "outcomes": {"not counted": last - number, "died": 1}, "wrong": story}
+            outcomes.update(told["outcomes"])
+            number = told["next"]
+            if told["wrong"] is not None:
+                stories.append(told["wrong"])
+                _keep(Path(name) / "current", out / f"{seed}-{number - 1}", told["wrong"])
+    return outcomes, stories
+
+
+def _keep(current: Path, place: Path, story: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(current, place, dirs_exist_ok=True)
+    (place.parent / f"{place.name}.txt").write_text(story + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--files", type=int, default=10**9)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--out", type=Path, default=Path("fuzz-crashers"))
+    given = parser.parse_args()
+    print(f"seed {given.seed}, {given.seconds:g} s", flush=True)
+    outcomes, stories = run_campaign(given.seed, given.files, given.seconds, given.out)
+    for name, count in sorted(outcomes.items()):
+        print(f"{count:9,}  {name}")
+    print(
+        f"{outcomes.total():9,}  files, {len(stories)} of which broke a promise"
+        + (f": see {given.out}" if stories else "")
+    )
+    return 1 if stories else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""Good files to damage: the committed policies, the published ones where they are, and logs made on the spot."""
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ropeval.data.formats import load_dataset
+from ropeval.policies import load_policy
+from ropeval.policies.policy import Space, draw_actions
+
+POLICIES = Path(__file__).resolve().parents[1] / "policies" / "files"
+PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "reference" / "policies"
+LARGEST = 400_000  # bytes of a published policy: damage to a larger one is mostly damage to its numbers
+
+
+@dataclass(frozen=True)
+class Seed:
+    """One good file, or one folder of files."""
+
+    name: str
+    files: dict[str, bytes]  # one for a file; several for a folder
+    read: Callable[[Path], Any]
+    is_folder: bool = False
+
+
+def make_seeds(folder: Path) -> list[Seed]:
+    """Write what has to be written under `folder`, read everything once (imports and all), and give the bytes."""
+    seeds = [*_policies(folder), *_logs(folder)]
+    for seed in seeds:
+        for name, content in seed.files.items():
+            path = folder / "good" / seed.name / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        seed.read(folder / "good" / seed.name if seed.is_folder else path)
+    return seeds
+
+
+def read_policy(path: Path) -> Any:
+    """Load a policy and ask it: a file that is taken must also answer, or refuse to."""
+    policy = load_policy(path)
+    size, actions = policy.observation_size or 3, policy.action_size or 4
+    policy.check(Space(size, actions, bool(policy.discrete), -np.ones(actions), np.ones(actions)))
+    return draw_actions(policy, np.ones((2, size), np.float32), 1, np.random.default_rng(0))
+
+
+def read_statistics(path: Path) -> Any:
+    return load_policy(f"{POLICIES / 'ppo_normalised.zip'}+{path}")
+
+
+def read_log(path: Path) -> Any:
+    return load_dataset(path).space
+
+
+def _policies(folder: Path) -> list[Seed]:
+    seeds = [
+        Seed(path.stem, {path.name: path.read_bytes()}, read_policy)
+        for path in sorted(POLICIES.iterdir())
+        if path.suffix in (".zip", ".onnx") and path.stem not in ("sac_sde", "ppo_normalised")
+    ]
+    seeds.append(Seed("statistics", {"s.pkl": (POLICIES / "vecnormalize.pkl").read_bytes()}, read_statistics))
+    rng = np.random.default_rng(0)
+    shapes = {"fc0": (4, 3), "fc1": (4, 4), "last_fc": (2, 4), "last_fc_log_std": (2, 4)}
+    arrays = {}
+    for name, shape in shapes.items():
+        arrays[f"{name}/weight"] = rng.standard_normal(shape).astype(np.float32)
+        arrays[f"{name}/bias"] = rng.standard_normal(shape[0]).astype(np.float32)
+    for protocol in (2, 4):
+        content = pickle.dumps(arrays | {"nonlinearity": "relu", "output_distribution": "tanh_gaussian"}, protocol)
+        seeds.append(Seed(f"deep_ope{protocol}", {"p.pkl": content}, read_policy))
+    short = {"last_fc": "mean", "last_fc_log_std": "logstd"}
+    plain = {}
+    for name, array in arrays.items():
+        part, what = name.split("/")
+        plain[f"{short.get(part, part)}_{what[0]}"] = array
+    np.savez(folder / "p.npz", **plain)
+    seeds.append(Seed("npz", {"p.npz": (folder / "p.npz").read_bytes()}, read_policy))
+    published = [path for path in sorted(PUBLISHED.glob("*_10.*")) if path.stat().st_size < LARGEST]
+    return seeds + [Seed(path.stem, {path.name: path.read_bytes()}, read_policy) for path in published]
+
+
+def _logs(folder: Path) -> list[Seed]:
+    rng = np.random.default_rng(1)
+    ends = np.tile(np.arange(5) == 4, 4)
+    columns = {
+        "observations": rng.standard_normal((20, 3)).astype(np.float32),
+        "actions": rng.uniform(-1, 1, (20, 2)).astype(np.float32),
+        "rewards": rng.standard_normal(20).astype(np.float32),
+        "terminations": ends & (np.arange(20) < 10),
+        "truncations": ends & (np.arange(20) >= 10),
+        "next_observations": rng.standard_normal((20, 3)).astype(np.float32),
+    }
+    np.savez(folder / "log.npz", **columns)
+    return [Seed("log_npz", {"log.npz": (folder / "log.npz").read_bytes()}, read_log)]

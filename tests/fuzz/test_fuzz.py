@@ -1,0 +1,78 @@
+"""Ten thousand damaged files, none of which may do more than be read or refused; and properties of the inert reader."""
+
+import contextlib
+import os
+import pickle
+import secrets
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from ropeval.errors import UserError
+from ropeval.policies.inert.archives import Archive
+from ropeval.policies.inert.arrays import GLOBALS, as_array
+from ropeval.policies.inert.onnx_file import check_onnx
+from ropeval.policies.inert.pickles import read_pickle
+from tests.fuzz.campaign import run_campaign
+
+FILES = 10_000
+KEYS = st.text(max_size=8) | st.integers(-(2**70), 2**70)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text() | st.binary(),
+    lambda inside: st.lists(inside) | st.tuples(inside, inside) | st.dictionaries(KEYS, inside),
+    max_leaves=30,
+)
+
+
+@pytest.mark.slow
+def test_damaged_files_are_read_or_refused(tmp_path):
+    seed = 0 if "CI" in os.environ else secrets.randbelow(2**31)
+    outcomes, stories = run_campaign(seed, FILES, 600.0, tmp_path)
+    assert not stories, f"seed {seed}: {stories[0]}"
+    assert outcomes.total() == FILES
+    assert sum(count for name, count in outcomes.items() if name.endswith("read")) > FILES // 50, (
+        "the damage is too blunt"
+    )
+
+
+@given(PLAIN, st.integers(3, 5))
+def test_plain_pickles_are_read_as_python_reads_them(value, protocol):
+    content = pickle.dumps(value, protocol)
+    assert read_pickle(content, frozenset(), "it") == pickle.loads(content)
+
+
+@given(
+    arrays.arrays(st.sampled_from(["<f4", ">f8", "<f2", "<i8", ">i4", "|u1", "|b1"]), arrays.array_shapes(min_dims=0)),
+    st.integers(0, 5),
+    st.booleans(),
+)
+def test_arrays_are_read_as_numpy_reads_them(array, protocol, fortran):
+    array = np.asfortranarray(array) if fortran else array
+    read = as_array(read_pickle(pickle.dumps(array, protocol), GLOBALS, "it"), "it")
+    assert (read.dtype, read.shape) == (array.dtype, array.shape)
+    np.testing.assert_array_equal(read, array)
+
+
+@given(st.binary(max_size=200))
+def test_noise_is_refused(content):
+    for read in (
+        lambda: read_pickle(content, frozenset(), "it"),
+        lambda: Archive(content, "it"),
+        lambda: check_onnx(content, "it"),
+    ):
+        with contextlib.suppress(UserError):
+            read()
+
+
+@given(st.text(min_size=1, max_size=30), st.text(min_size=1, max_size=30))
+def test_every_other_name_is_refused(module, name):
+    content = b"\x80\x04" + b"".join(b"X" + len(t).to_bytes(4, "little") + t for t in (_utf8(module), _utf8(name)))
+    with pytest.raises(UserError, match="asks for"):
+        read_pickle(content + b"\x93.", GLOBALS, "it")
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
