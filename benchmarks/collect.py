@@ -28,9 +28,9 @@ def measure(name: str, policies: Path, processes: int) -> str:
     (task,) = find_tasks([name])
     with tempfile.TemporaryDirectory() as folder:
         load = os.getloadavg()[0]
-        started = time.perf_counter()
+        started, spent = time.perf_counter(), _children()
         place = collect(task, Path(folder), policies, processes=processes, truth_episodes=2) / "log"
-        collecting = time.perf_counter() - started
+        collecting, spent = time.perf_counter() - started, _children() - spent
         started = time.perf_counter()
         log = open_columns(place)
         opening = time.perf_counter() - started
@@ -42,7 +42,8 @@ def measure(name: str, policies: Path, processes: int) -> str:
         shutil.rmtree(place)
     return (
         f"| {name} | {len(log):,} | {log.num_episodes:,} | {processes} | {collecting:.1f} s | "
-        f"{len(log) / collecting:,.0f} | {opening:.2f} s | {reading:.2f} s | {size:.0f} MB | {load:.1f} |"
+        f"{len(log) / collecting:,.0f} | {spent:.0f} s | "
+        f"{opening:.2f} s | {reading:.2f} s | {size:.0f} MB | {load:.1f} |"
     )
 
 
@@ -64,16 +65,22 @@ def main() -> None:
         "",
         f"`python benchmarks/collect.py {' '.join(arguments.tasks)} --policies DIR --processes {arguments.processes}`; "
         f"{os.cpu_count()} cores ({_processor()}), Python {platform.python_version()}, {versions}, commit {commit}. "
-        "*load* is the machine's one-minute load before collecting began.",
+        "*load* is the machine's one-minute load before collecting began; *CPU* is what the collecting processes used.",
         "",
-        "| task | transitions | episodes | processes | collecting | per second | opening | reading all | size | load |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| task | transitions | episodes | processes | collecting | per second | CPU | opening | reading | size | load |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
         *rows,
         "",
     ])  # fmt: skip
     if arguments.out:
         arguments.out.write_text(page, encoding="utf-8")
     print(page)
+
+
+def _children() -> float:
+    """CPU seconds of finished child processes."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def _processor() -> str:

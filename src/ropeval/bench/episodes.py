@@ -41,9 +41,9 @@ class Player:
     def play(self, seed: int, stream: str, number: int) -> Episode:
         """Episode `number` of a stream. Observations are rounded to float32 before the policy sees them, as logged."""
         env, sample = self.env, self.policy.sample
-        sequence = np.random.SeedSequence([seed, *stream.encode(), number])
-        rng = np.random.default_rng(sequence)
-        raw, _ = env.reset(seed=int(sequence.generate_state(1)[0]))
+        for_policy, for_env = np.random.SeedSequence([seed, *stream.encode(), number]).spawn(2)
+        rng = np.random.default_rng(for_policy)
+        raw, _ = env.reset(seed=int(for_env.generate_state(1)[0]))
         observation = _flat(raw)
         observations, actions, rewards = [observation], [], []
         terminated = truncated = False

@@ -175,7 +175,7 @@ def _record_run(path: Path, env_id: str, model: Any, seed: int) -> None:
         "from_steps": int(model.num_timesteps),
         "batch_size": model.batch_size,
         "learning_rate": model.learning_rate,
-        "network": str(model.actor.latent_pi),
+        "network": list(model.policy.net_arch),
         "versions": {name: version(name) for name in ("stable-baselines3", "torch", "gymnasium", "mujoco", "numpy")},
     }
     about = {"environment": env_id, "algorithm": "SAC", "gamma": GAMMA, "seed": seed, "runs": [*runs, run]}
