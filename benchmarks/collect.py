@@ -67,7 +67,7 @@ def main() -> None:
         f"{os.cpu_count()} cores ({_processor()}), Python {platform.python_version()}, {versions}, commit {commit}. "
         "*load* is the machine's one-minute load before collecting began; *CPU* is what the collecting processes used.",
         "",
-        "| task | transitions | episodes | processes | collecting | per second | CPU | opening | reading | size | load |",
+        "| task | transitions | episodes | processes | wall | per second | CPU | opening | reading | size | load |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
         *rows,
         "",
