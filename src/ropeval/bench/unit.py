@@ -19,7 +19,7 @@ from ropeval.bench.study import Study, Unit, canonical, digest
 from ropeval.data import Problem, make_problem
 from ropeval.encoders import ENCODERS
 from ropeval.estimators import ESTIMATORS
-from ropeval.evaluation.diagnose import diverged_members
+from ropeval.evaluation.evidence import diverged_members
 from ropeval.evaluation.methods import Method
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, Trained, member_keys

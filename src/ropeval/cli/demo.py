@@ -18,7 +18,7 @@ SETTINGS: dict[str, dict[str, Any]] = {  # small networks for a small task, so t
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("demo-result"),
-    members: Annotated[int, typer.Option(min=1, help="Independent repetitions from different seeds.")] = 4,
+    members: Annotated[int, typer.Option(min=1, help="Repetitions: own seeds, own resamples.")] = 4,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same result.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where the demo was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")] = False,
@@ -30,11 +30,11 @@ def demo(
     """
     from ropeval.data import load_dataset
     from ropeval.evaluation.methods import DEFAULT_METHODS, make_method
-    from ropeval.evaluation.session import Session, check_folder, run_session, write_results
+    from ropeval.evaluation.session import Session, check_folder, rankings, run_session, write_results
     from ropeval.policies import load_policy
     from ropeval.report.figures import draw_curves
     from ropeval.report.run_page import write_page
-    from ropeval.report.table import print_results
+    from ropeval.report.table import print_ranking, print_results
 
     with resources.as_file(resources.files("ropeval.demo")) as folder:
         known = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
@@ -53,9 +53,11 @@ def demo(
     console.print(f"{session.dataset!r}", highlight=False, markup=False)
     with session_progress(session, console) as report:
         results = run_session(session, out, report, resume, overwrite)
+    ranking = rankings(session, results, out, truth)
     print_results(results, Console(), truth)
+    print_ranking(ranking, Console())
     if any(r.curves for r in results):
-        write_results(results, out)
+        write_results(results, ranking, out)
         draw_curves(results, out / "curves.png", truth)
         write_page(out, truth)
-    print(f"written to {out}: report.html, result.json, curves.parquet, curves.png")
+    print(f"written to {out}: report.html, result.json, trust.json, curves.parquet, curves.png")

@@ -52,12 +52,30 @@ def evaluate(
         typer.Option(help="Method; give it again for more.  [default: mean-reward, mean-return, fqe, rope+fqe]"),
     ] = None,
     members: Annotated[
-        int | None, typer.Option(help="Independent repetitions from different seeds.  [default: 4]")
+        int | None,
+        typer.Option(help="Repetitions, each with its own seed and resample of the episodes.  [default: 10]"),
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Training steps of everything that learns.")] = None,
     seed: Annotated[int | None, typer.Option(help="Same seed, data and device: same result.  [default: 0]")] = None,
     draws: Annotated[
         int | None, typer.Option(help="Actions drawn per state from a stochastic policy.  [default: 8]")
+    ] = None,
+    interval: Annotated[
+        str | None,
+        typer.Option(help="percentile or bca; either needs 100 members, and with fewer it is a t interval."),
+    ] = None,
+    level: Annotated[float | None, typer.Option(help="Level of the intervals.  [default: 0.95]")] = None,
+    resample: Annotated[
+        bool | None,
+        typer.Option(
+            "--resample/--no-resample",
+            help="Whether every member sees its own resample of the episodes, or all see the log as it is and there "
+            "are no intervals.  [default: resample]",
+        ),
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option(help="JSON file {policy: true value}, where known: adds errors, rank correlation and regret."),
     ] = None,
     preset: Annotated[
         str | None, typer.Option(help="default: minutes on a laptop. paper: the paper's settings, for a GPU.")
@@ -76,18 +94,19 @@ def evaluate(
     resume: Annotated[bool, typer.Option("--resume", help="Go on where the same command was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")] = False,
 ) -> None:
-    """Estimate what each POLICY would earn, judged only from LOG. No simulator is needed.
+    """Estimate what each POLICY would earn, judged only from LOG, and which is best. No simulator is needed.
 
-    Prints a table and writes report.html (all of it as one page), result.json (every member's estimate, warnings,
-    configuration), curves.parquet (how training went) and curves.png. `members` shows the spread over random seeds:
-    the range within which the method agrees with itself, not a confidence interval. Trust no method that the trivial
-    baselines contradict without knowing why.
+    Prints a table with confidence intervals, the probability that each policy is the best, and what speaks against
+    believing it. Writes report.html (all of it as one page), result.json (estimates, intervals, diagnosis,
+    configuration), trust.json (ranking, coverage), curves.parquet (how training went) and curves.png. The intervals
+    cover the luck of the log and of the seeds, not what a method gets wrong on every log: trust no method that the
+    trivial baselines contradict without knowing why.
     """
     given = {
         "gamma": gamma, "method": method, "members": members, "steps": steps, "seed": seed, "draws": draws,
-        "preset": preset,
+        "preset": preset, "interval": interval, "level": level, "resample": resample,
     }  # fmt: skip
-    run(log, policies, given, set_ or [], config, out, json, resume, overwrite)
+    run(log, policies, given, set_ or [], config, truth, out, json, resume, overwrite)
 
 
 def run(
@@ -96,22 +115,24 @@ def run(
     given: dict[str, Any],
     assignments: list[str],
     config: Path | None,
+    truth: Path | None,
     out: Path | None,
     as_json: bool,
     resume: bool,
     overwrite: bool,
 ) -> None:
-    from ropeval.cli.options import build_session
-    from ropeval.evaluation.session import check_folder, results_json, run_session, write_results
+    from ropeval.cli.options import build_session, read_truth
+    from ropeval.evaluation.session import check_folder, rankings, results_json, run_session, write_results
     from ropeval.report.figures import draw_curves
     from ropeval.report.run_page import write_page
-    from ropeval.report.table import print_results
+    from ropeval.report.table import print_ranking, print_results
 
     if resume and overwrite:
         raise UserError("--resume goes on with a run and --overwrite discards it; choose one")
     console = stderr()
     with console.status("reading the log and asking the policies"):
         session = build_session(log, policies, given, assignments, config)
+    known = read_truth(truth, [p.name for p in session.policies]) if truth else None
     seen = session.dataset.observations[:NOTED]
     for notice in (*session.dataset.notices, *(note for policy in session.policies for note in policy.notes(seen))):
         console.print(f"note: {notice}", highlight=False, markup=False)
@@ -123,14 +144,16 @@ def run(
     except KeyboardInterrupt:
         print(f"interrupted; the same command with --out {folder} --resume goes on from here", file=sys.stderr)
         sys.exit(130)
+    ranking = rankings(session, results, folder, known)
     if as_json:
         print(results_json(results))
     else:
-        print_results(results, Console())
+        print_results(results, Console(), known)
+        print_ranking(ranking, Console())
     if any(r.curves for r in results) or not (folder / "result.json").exists():
-        write_results(results, folder)  # after printing: a full disk does not take the answer away
+        write_results(results, ranking, folder)  # after printing: a full disk does not take the answer away
         if any(r.curves for r in results):
-            draw_curves(results, folder / "curves.png")
-        write_page(folder)
+            draw_curves(results, folder / "curves.png", known)
+        write_page(folder, known)
     if not as_json:
-        print(f"written to {folder}: report.html, result.json, curves.parquet, curves.png")
+        print(f"written to {folder}: report.html, result.json, trust.json, curves.parquet, curves.png")

@@ -1,12 +1,14 @@
 """From words to a session: the command line's options over the configuration file's over the preset's."""
 
+import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ropeval.data import load_dataset
 from ropeval.errors import UserError, unknown_name
-from ropeval.evaluation.evaluate import DEFAULT_GAMMA, DEFAULT_MEMBERS
+from ropeval.evaluation.evaluate import DEFAULT_GAMMA, DEFAULT_MEMBERS, Trust
 from ropeval.evaluation.methods import DEFAULT_METHODS, check_overrides, make_method, parts
 from ropeval.evaluation.session import Session
 from ropeval.policies import load_policy
@@ -20,6 +22,9 @@ TYPES: dict[str, tuple[type, ...]] = {
     "seed": (int,),
     "draws": (int,),
     "preset": (str,),
+    "interval": (str,),
+    "level": (float,),
+    "resample": (bool,),
 }
 
 
@@ -54,7 +59,29 @@ def build_session(
         members=members,
         seed=seed,
         draws=options.get("draws"),
+        trust=Trust(**{name: options[name] for name in ("resample", "interval", "level") if name in options}),
     )
+
+
+def read_truth(path: Path, policies: list[str]) -> dict[str, float]:
+    """True values by the names of the policies, from a JSON file."""
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file of true values") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read as JSON ({error})") from None
+    if not isinstance(known, dict):
+        raise UserError(f'{path}: expected an object of names and values, for example {{"policy": 12.3}}')
+    for name, value in known.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise UserError(f"{path}: the true value of {name!r} is {value!r}; it must be a finite number")
+    found = {name: float(known[name]) for name in policies if name in known}
+    if not found:
+        raise UserError(
+            f"{path}: it holds no value for {', '.join(map(repr, policies))}; found {', '.join(known) or 'nothing'}"
+        )
+    return found
 
 
 def _from_file(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
@@ -65,6 +92,6 @@ def _from_file(path: Path) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     for name, value in options.items():
         if name not in TYPES:
             raise UserError(f"{path}: {unknown_name('option', name, list(TYPES))}")
-        if not isinstance(value, TYPES[name]) or isinstance(value, bool):
+        if not isinstance(value, TYPES[name]) or isinstance(value, bool) != (TYPES[name] == (bool,)):
             raise UserError(f"{path}: {name} is {value!r}; expected {' or '.join(t.__name__ for t in TYPES[name])}")
     return options, overrides

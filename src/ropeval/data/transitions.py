@@ -45,6 +45,7 @@ class Transitions:
     initial_x: Any  # [E, K, X]
     per_member: bool = False  # x, next_x and initial_x are [M, …]
     nets: Any = None  # [M] encoders, X -> d, of all members in one tree
+    starts: Any = None  # [E + 1] the rows of episode e are starts[e]:starts[e+1]; resampling needs them
 
     @property
     def size(self) -> int:
@@ -76,9 +77,10 @@ class Transitions:
         """The same tree with the member axis of each leaf (0 or None), as `vmap` takes it."""
         own = 0 if self.per_member else None
         nets = None if self.nets is None else 0
-        return replace(self, rows=Rows(own, own, None, None), initial_x=own, nets=nets)  # type: ignore[arg-type]
+        rows = Rows(own, own, None, None)  # type: ignore[arg-type]
+        return replace(self, rows=rows, initial_x=own, nets=nets, starts=None)
 
-    def block(self, part: slice, member: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def block(self, part: slice | NDArray[np.int64], member: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Features of some rows as one member sees them: [n, d] of the pairs, [n, K, d] of the next ones."""
         own = (member, part) if self.per_member else part
         x, next_x = np.asarray(self.rows.x[own]), np.asarray(self.rows.next_x[own])
@@ -104,7 +106,9 @@ class Transitions:
         return replace(self, rows=Rows(*(a[::every] for a in self.rows)), initial_x=initial[:, None])
 
 
-jax.tree_util.register_dataclass(Transitions, data_fields=["rows", "initial_x", "nets"], meta_fields=["per_member"])
+jax.tree_util.register_dataclass(
+    Transitions, data_fields=["rows", "initial_x", "nets", "starts"], meta_fields=["per_member"]
+)
 
 
 def apply_net(nets: Any, member: jax.Array, x: jax.Array) -> jax.Array:
@@ -172,7 +176,8 @@ def make_problem(
         discount=jnp.asarray(np.where(ends, 0.0, gamma).astype(np.float32)),
     )
     initial_x = hold(drawn(dataset.initial_observations, [seed, 2], streamed))
-    return Problem(dataset, policy, gamma, Transitions(rows, initial_x), protocol)
+    transitions = Transitions(rows, initial_x, starts=jnp.asarray(dataset.starts))
+    return Problem(dataset, policy, gamma, transitions, protocol)
 
 
 def _episode_ends(dataset: Dataset) -> NDArray[np.bool_]:

@@ -48,7 +48,7 @@ def fit(problem: Problem, config: CriticConfig, run: Run) -> Encoded:
         ask(dataset.initial_observations, raw.initial_x),
     )
     rows = raw.rows._replace(x=jnp.asarray(x[:, 0] / scale), next_x=jnp.asarray(next_x / scale))
-    return Encoded(Transitions(rows, jnp.asarray(initial_x / scale)))
+    return Encoded(Transitions(rows, jnp.asarray(initial_x / scale), starts=raw.starts))
 
 
 def critic_features(

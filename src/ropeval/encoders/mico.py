@@ -7,6 +7,7 @@ The log holds π_b's own next actions: those of the next row of the same episode
 
 from dataclasses import replace
 
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,8 +66,14 @@ def behaviour_rows(problem: Problem) -> Rows:
     return Rows(x[keep], pairs[:, None, :], reward, discount)  # type: ignore[arg-type]
 
 
+def kept_starts(dataset: Dataset) -> NDArray[np.int64]:
+    """[E + 1] where each episode starts among the rows that are kept."""
+    return np.searchsorted(np.flatnonzero(followed(dataset) | dataset.terminations), dataset.starts)
+
+
 def fit(problem: Problem, config: MicoConfig, run: Run) -> Encoded:
-    return fit_metric(problem, Metric(behaviour_rows(problem)), config, run, "mico")
+    metric = Metric(behaviour_rows(problem), starts=jnp.asarray(kept_starts(problem.dataset)))
+    return fit_metric(problem, metric, config, run, "mico")
 
 
 MICO = Encoder(

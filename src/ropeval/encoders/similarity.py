@@ -33,15 +33,13 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 from ropeval.data.streaming import held_bytes
 from ropeval.data.transitions import Problem, Rows, Transitions
 from ropeval.encoders.encoder import Encoded
-from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
+from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
 from ropeval.learning.networks import MLP, Norm
 from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
 EPS = 5e-5  # keeps the root's gradient finite where two encodings point the same way
 TINY = 1e-12  # and the cosine finite where an encoding vanishes
-COLLAPSED_STD = 0.05  # tanh features that tell states apart vary by 0.1 to 0.6
-SATURATED_SIZE = 0.95  # and have a mean size well below 1
 CURVE_ROWS = 4096
 BLOCK = 65_536  # rows encoded at a time
 
@@ -150,6 +148,7 @@ class Metric(NamedTuple):
 
     rows: Rows  # to learn from: `reward` holds the signal u, `next_x` the next state with the next actions
     next_pair: NextPair = independent_actions  # hashable: it decides which program is compiled
+    starts: Array | None = None  # of the episodes in these rows, where they are not those of the log
 
 
 class State(NamedTuple):
@@ -236,8 +235,10 @@ def fit_metric(problem: Problem, metric: Metric, config: SimilarityConfig, run: 
         "beta": run.spread(f"{stage}.beta", config.beta),
         "scale": jnp.asarray(scales, jnp.float32),
     }
-    trained = train(learner, Transitions(metric.rows, raw.initial_x), hyper, config.steps, run, stage)
-    return Encoded(encode(trained.state.encoder, raw), {stage: trained}, collapse_warnings(trained))
+    starts = raw.starts if metric.starts is None else metric.starts
+    data = Transitions(metric.rows, raw.initial_x, starts=starts)
+    trained = train(learner, data, hyper, config.steps, run, stage)
+    return Encoded(encode(trained.state.encoder, raw), {stage: trained})
 
 
 def encode(nets: Any, raw: Transitions) -> Transitions:
@@ -262,22 +263,4 @@ def _encode(nets: Any, raw: Transitions) -> Transitions:
         return x, flat_next.reshape(shape), initial.reshape(*raw.initial_x.shape[:2], -1)
 
     x, next_x, initial = jax.lax.map(one, nets)
-    return Transitions(raw.rows._replace(x=x, next_x=next_x), initial, per_member=True)
-
-
-def collapse_warnings(trained: Trained) -> tuple[str, ...]:
-    """Features that hardly vary, or that are mere signs, tell too few states apart for q to be right."""
-    std, size = trained.curves["feature_std"][-1], trained.curves["feature_size"][-1]  # [M]
-    flat, signs = std < COLLAPSED_STD, (std >= COLLAPSED_STD) & (size > SATURATED_SIZE)
-    found = []
-    for what, which, shown in (
-        ("collapsed (mean feature std {:.3g}; healthy is 0.1 or more)", flat, std),
-        ("saturated (mean |feature| {:.3g} of at most 1, so that each is hardly more than a sign)", signs, size),
-    ):
-        if which.any():
-            count = f"{int(which.sum())} of {len(std)} members"
-            found.append(
-                f"the representation {what.format(np.median(shown[which]))} in {count}: it tells few states "
-                "apart, and the estimate drifts to the log's mean reward/(1−γ); compare with that"
-            )
-    return tuple(found)
+    return Transitions(raw.rows._replace(x=x, next_x=next_x), initial, per_member=True, starts=raw.starts)

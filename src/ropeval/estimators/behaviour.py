@@ -85,7 +85,7 @@ def fit_behaviour(
                 "the logged actions follow the states almost exactly: the behaviour policy looks deterministic, and "
                 "importance ratios against it mean little",
             )
-    data = _as_transitions(np.concatenate([states, outcome], axis=1))
+    data = _as_transitions(np.concatenate([states, outcome], axis=1), dataset.starts)
     steps = min(config.steps, max(1, config.epochs * len(dataset) // config.batch))
     hyper = {"learning_rate": run.spread(f"{stage}.learning_rate", config.learning_rate)}
     trained = train(learner, data, hyper, steps, run, stage)
@@ -131,10 +131,11 @@ def make_learner(config: BehaviourConfig, size: int, actions: int, discrete: boo
     return Learner(init, update, probe, config.batch)
 
 
-def _as_transitions(x: NDArray[np.float32]) -> Transitions:
+def _as_transitions(x: NDArray[np.float32], starts: NDArray[np.int64]) -> Transitions:
     """Rows for the engine: only `x` is used here."""
     nothing = jnp.zeros(len(x), jnp.float32)
-    return Transitions(Rows(jnp.asarray(x), nothing[:, None, None], nothing, nothing), jnp.zeros((1, 1, 1)))
+    rows = Rows(jnp.asarray(x), nothing[:, None, None], nothing, nothing)
+    return Transitions(rows, jnp.zeros((1, 1, 1)), starts=jnp.asarray(starts))
 
 
 @partial(jax.jit, static_argnums=(0, 1))

@@ -19,7 +19,14 @@ from ropeval.data import Problem
 from ropeval.estimators.behaviour import BehaviourConfig
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.fqe import FQE, FQEConfig, fit_q
-from ropeval.estimators.importance import Episodes, check, effective_note, make_weights
+from ropeval.estimators.importance import (
+    Counts,
+    Episodes,
+    check,
+    effective_sample,
+    make_weights,
+    weighted_per_decision,
+)
 from ropeval.learning.engine import Run
 
 Floats = NDArray[np.float64]
@@ -31,14 +38,20 @@ class DoublyRobustConfig(FQEConfig):
     behaviour_steps: PositiveInt = 5_000
 
 
-def doubly_robust(log: Floats, errors: Floats, initial: Floats, episodes: Episodes) -> float:
-    """`log` [N]: log ρ_t; `errors` [N]: δ_t; `initial` [E]: V(s₀)."""
-    return float(initial.mean() + (np.exp(log) * episodes.discount * errors).sum() / episodes.count)
+def doubly_robust(
+    log: Floats, errors: Floats, initial: Floats, episodes: Episodes, counts: Counts | None = None
+) -> float:
+    """`log` [N]: log ρ_t; `errors` [N]: δ_t; `initial` [E]: V(s₀); `counts` [E]: how often each episode is held."""
+    counts = np.ones(episodes.count, np.int64) if counts is None else counts
+    corrections = episodes.summed(np.exp(log) * episodes.discount * errors)  # [E]
+    return float((counts * (initial + corrections)).sum() / counts.sum())
 
 
-def weighted_doubly_robust(log: Floats, errors: Floats, initial: Floats, episodes: Episodes) -> float:
-    share = np.exp(log - episodes.log_totals(log)[episodes.time])  # [N]
-    return float(initial.mean() + (share * episodes.discount * errors).sum())
+def weighted_doubly_robust(
+    log: Floats, errors: Floats, initial: Floats, episodes: Episodes, counts: Counts | None = None
+) -> float:
+    counts = np.ones(episodes.count, np.int64) if counts is None else counts
+    return float((counts * initial).sum() / counts.sum() + weighted_per_decision(log, errors, episodes)(counts))
 
 
 def temporal_differences(problem: Problem, logged: Floats, following: Floats) -> Floats:
@@ -54,11 +67,13 @@ def estimate(problem: Problem, config: DoublyRobustConfig, run: Run, weighted: b
     errors = temporal_differences(problem, fitted.on_logged(), fitted.on_next())  # [M, N]
     initial = fitted.on_initial()  # [M, E]
     log = np.broadcast_to(weights.log, errors.shape)
+    counts = [None] * run.members if run.counts is None else run.counts
     average = weighted_doubly_robust if weighted else doubly_robust
     with np.errstate(over="ignore", invalid="ignore"):  # a weight beyond 1e308 ends as "no estimate"
-        values = [average(*member, weights.episodes) for member in zip(log, errors, initial, strict=True)]
-    notes = (*effective_note(weights, per_decision=True), *weights.warnings)
-    return Estimated(np.array(values), {"fqe": fitted.trained, **weights.trained}, notes)
+        own = zip(log, errors, initial, counts, strict=True)
+        values = [average(rho, delta, start, weights.episodes, held) for rho, delta, start, held in own]
+    trained, effective = {"fqe": fitted.trained, **weights.trained}, effective_sample(weights, per_decision=True)
+    return Estimated(np.array(values), trained, weights.warnings, q=fitted, effective=effective)
 
 
 def _entry(weighted: bool, summary: str) -> Estimator:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,39 @@ from ropeval.learning.engine import Run, Trained
 from ropeval.policies import Policy
 from ropeval.settings import PartConfig
 
+Floats = NDArray[np.float64]
+REPLICATES = 400  # resampled logs where an estimate costs next to nothing
+
+
+class ActionValues(Protocol):
+    """Every member's q, as far as a diagnosis looks into it."""
+
+    def bellman_errors(self, rows: NDArray[np.int64]) -> Floats:
+        """[M, n] r + γ·E_{a'~π_e} q(s', a') − q(s, a) of the given logged steps."""
+        ...
+
+
+class EffectiveSize(NamedTuple):
+    size: float  # (Σρ)²/Σρ², the median of the members
+    per_decision: bool  # a discounted mean over time
+
 
 @dataclass(frozen=True, eq=False)
 class Estimated:
-    values: NDArray[np.float64]  # [M], or [1] where nothing is random
+    values: Floats  # [M] each from the member's own log, or [1] from the log as it is where nothing is random
     trained: dict[str, Trained] = field(default_factory=dict)  # by stage
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # what only this method can know; what all share is diagnosed in `evaluation`
+    replicates: Floats | None = None  # [B] from resampled logs; None: the members are the replicates
+    q: ActionValues | None = None
+    effective: EffectiveSize | None = None
+
+
+def replicated(run: Run, episodes: int, average: Callable[[NDArray[np.int64]], float]) -> tuple[Floats, Floats | None]:
+    """Of an estimate that is exact given counts [E]: on the log as it is [1], and on its resamples [B]."""
+    value = np.array([average(np.ones(episodes, np.int64))])
+    if run.resamples is None:
+        return value, None
+    return value, np.array([average(run.resamples.counts(place, 1)[0]) for place in range(REPLICATES)])
 
 
 @dataclass(frozen=True)
@@ -31,3 +58,4 @@ class Estimator:
     presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # preset name -> overrides
     check: Callable[[Dataset, Policy], None] | None = None  # refuses, before any work, what it cannot answer
     spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own
+    sees_policy: bool = True  # whether the answer depends on the policy at all

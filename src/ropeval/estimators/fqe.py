@@ -96,6 +96,13 @@ class FittedQ:
     gamma: float
     scale: float  # the unit of reward that it was trained in
 
+    def bellman_errors(self, rows: NDArray[np.int64]) -> Floats:
+        """r + γ·E_{a'~π_e} q̄(s', a') − q̄(s, a) of some logged steps: [M, n]."""
+        data = self.transitions.rows
+        own = (slice(None), rows) if self.transitions.per_member else rows
+        reward, discount = (np.asarray(a[rows], np.float64)[None] for a in (data.reward, data.discount))
+        return np.asarray(reward + discount * self._means(data.next_x[own]) - self._means(data.x[own]))
+
     def on_logged(self) -> Floats:
         """q̄(s, a) of every logged step: [M, N]."""
         return self._values(self.transitions.rows.x)
@@ -142,7 +149,7 @@ def fit_q(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") -> 
 def estimate(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") -> Estimated:
     """Mean of every member's q̄ over the initial states and the policy's actions there."""
     fitted = fit_q(problem, config, run, stage)
-    return Estimated(fitted.on_initial().mean(axis=-1), {stage: fitted.trained})
+    return Estimated(run.mean_over_episodes(fitted.on_initial()), {stage: fitted.trained}, q=fitted)
 
 
 @partial(jax.jit, static_argnums=(0, 1))

@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from ropeval.data import Dataset, Problem
 from ropeval.errors import UserError
 from ropeval.estimators.behaviour import BehaviourConfig, fit_behaviour
-from ropeval.estimators.estimator import Estimated, Estimator
+from ropeval.estimators.estimator import EffectiveSize, Estimated, Estimator, replicated
 from ropeval.learning.engine import Run, Trained
 from ropeval.policies import Policy
 from ropeval.policies.policy import log_probs
 
 Floats = NDArray[np.float64]
-FEW_EFFECTIVE = 10.0  # episodes; below, the average is one of anecdotes
+Counts = NDArray[np.int64]
 CUT_OFF = 0.05  # of the discounted horizon beyond the log's cut-offs
 
 
@@ -82,20 +82,23 @@ class Episodes:
         total = np.concatenate([np.zeros(1), np.cumsum(rows)])
         return np.asarray(total[self.starts[1:]] - total[self.starts[:-1]])
 
-    def log_totals(self, log_weights: Floats) -> Floats:
-        """log Σ_e ρ_t for every time t, where an episode that has ended keeps its last weight: [N] → [T]."""
+    def log_totals(self, log_weights: Floats, counts: Counts) -> Floats:
+        """log Σ_e c_e ρ_t for every time t, where an episode that has ended keeps its last weight: [N] → [T]."""
         longest = int(self.lengths.max())
-        running = _grouped_log_sum(log_weights, self.time, longest)  # [T]
-        ended = _grouped_log_sum(self.last(log_weights, 0.0), self.lengths, longest + 1)  # [T + 1] by length
+        rows = np.repeat(counts, self.lengths)  # [N]
+        running = _grouped_log_sum(log_weights, rows, self.time, longest)  # [T]
+        ended = _grouped_log_sum(self.last(log_weights, 0.0), counts, self.lengths, longest + 1)  # [T + 1] by length
         return np.asarray(np.logaddexp(running, np.logaddexp.accumulate(ended)[:longest]))
 
 
-def _grouped_log_sum(logs: Floats, group: NDArray[np.int64], groups: int) -> Floats:
-    """log Σ exp over every group; −∞ where it is empty."""
+def _grouped_log_sum(logs: Floats, counts: Counts, group: NDArray[np.int64], groups: int) -> Floats:
+    """log Σ c·exp over every group; −∞ where it is empty."""
+    some = counts > 0
+    logs, counts, group = logs[some], counts[some], group[some]
     peak = np.full(groups, -np.inf)
     np.maximum.at(peak, group, logs)
     safe = np.where(np.isfinite(peak), peak, 0.0)
-    total = np.bincount(group, np.exp(logs - safe[group]), groups)
+    total = np.bincount(group, counts * np.exp(logs - safe[group]), groups)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(total) + safe)
 
@@ -145,40 +148,61 @@ def check(dataset: Dataset, policy: Policy) -> None:
         )
 
 
-# --- the four averages ----------------------------------------------------------------------------------------
+# --- the four averages, over the episodes of a resample [E] counts ---------------------------------------------
+
+Averaged = Callable[[Counts], float]
+Average = Callable[[Floats, Floats, Episodes], Averaged]  # log ρ_t [N], rewards [N]; what needs no counts is done once
 
 
-def ordinary_trajectory(log: Floats, rewards: Floats, episodes: Episodes) -> float:
-    returns = episodes.summed(episodes.discount * rewards)  # [E]
-    return float((np.exp(episodes.last(log, 0.0)) * returns).mean())
+def ordinary_trajectory(log: Floats, rewards: Floats, episodes: Episodes) -> Averaged:
+    terms = np.exp(episodes.last(log, 0.0)) * episodes.summed(episodes.discount * rewards)  # [E]
+    return lambda counts: float((counts * terms).sum() / counts.sum())
 
 
-def weighted_trajectory(log: Floats, rewards: Floats, episodes: Episodes) -> float:
+def weighted_trajectory(log: Floats, rewards: Floats, episodes: Episodes) -> Averaged:
     returns = episodes.summed(episodes.discount * rewards)  # [E]
     final = episodes.last(log, 0.0)
-    weights = np.exp(final - final.max())
-    return float((weights * returns).sum() / weights.sum())
+
+    def average(counts: Counts) -> float:
+        weights = counts * np.exp(final - final[counts > 0].max())
+        return float((weights * returns).sum() / weights.sum())
+
+    return average
 
 
-def ordinary_per_decision(log: Floats, rewards: Floats, episodes: Episodes) -> float:
-    return float((np.exp(log) * episodes.discount * rewards).sum() / episodes.count)
+def ordinary_per_decision(log: Floats, rewards: Floats, episodes: Episodes) -> Averaged:
+    terms = episodes.summed(np.exp(log) * episodes.discount * rewards)  # [E]
+    return lambda counts: float((counts * terms).sum() / counts.sum())
 
 
-def weighted_per_decision(log: Floats, rewards: Floats, episodes: Episodes) -> float:
-    share = np.exp(log - episodes.log_totals(log)[episodes.time])  # [N] ρ_t / Σ_e ρ_t
-    return float((share * episodes.discount * rewards).sum())
+def weighted_per_decision(log: Floats, rewards: Floats, episodes: Episodes) -> Averaged:
+    time, discounted = episodes.time, episodes.discount * rewards
 
+    def average(counts: Counts) -> float:
+        rows = np.repeat(counts, episodes.lengths)  # [N]
+        some = rows > 0
+        total = episodes.log_totals(log, counts)[time[some]]
+        share = rows[some] * np.exp(log[some] - total)  # c_e ρ_t / Σ_e c_e ρ_t
+        return float((share * discounted[some]).sum())
 
-Average = Callable[[Floats, Floats, Episodes], float]
+    return average
 
 
 def estimate(problem: Problem, config: ImportanceConfig, run: Run, average: Average, per_decision: bool) -> Estimated:
+    """Exact where the log holds its probabilities; otherwise from each member's fit, on the member's own log."""
     weights = make_weights(problem, config, run)
-    rewards = problem.dataset.rewards.astype(np.float64)
+    rewards, episodes = problem.dataset.rewards.astype(np.float64), weights.episodes
     with np.errstate(over="ignore", invalid="ignore"):  # a weight beyond 1e308 ends as "no estimate", with its warning
-        values = np.array([average(log, rewards, weights.episodes) for log in weights.log])
-    notes = (*effective_note(weights, per_decision), *weights.warnings, *cut_off_note(problem))
-    return Estimated(values, weights.trained, notes)
+        if not weights.trained:
+            values, replicates = replicated(run, episodes.count, average(weights.log[0], rewards, episodes))
+        else:
+            counts = np.ones((run.members, episodes.count), np.int64) if run.counts is None else run.counts
+            own = zip(weights.log, counts, strict=True)
+            values = np.array([average(log, rewards, episodes)(count) for log, count in own])
+            replicates = None
+    notes = (*weights.warnings, *cut_off_note(problem))
+    effective = effective_sample(weights, per_decision)
+    return Estimated(values, weights.trained, notes, replicates, effective=effective)
 
 
 # --- what speaks against them ---------------------------------------------------------------------------------
@@ -187,8 +211,9 @@ def estimate(problem: Problem, config: ImportanceConfig, run: Run, average: Aver
 def effective_size(log: Floats, episodes: Episodes, per_decision: bool) -> float:
     """(Σρ)²/Σρ² over the episodes' final weights; or its mean over time, discounted."""
     if per_decision:
+        all_ = np.ones(episodes.count, np.int64)
         with np.errstate(invalid="ignore"):
-            sizes = np.exp(2.0 * episodes.log_totals(log) - episodes.log_totals(2.0 * log))  # [T]
+            sizes = np.exp(2.0 * episodes.log_totals(log, all_) - episodes.log_totals(2.0 * log, all_))  # [T]
         discount = episodes.gamma ** np.arange(len(sizes))
         return float((np.nan_to_num(sizes) * discount).sum() / discount.sum())
     final = episodes.last(log, 0.0)
@@ -198,18 +223,9 @@ def effective_size(log: Floats, episodes: Episodes, per_decision: bool) -> float
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def effective_note(weights: Weights, per_decision: bool) -> tuple[str, ...]:
-    """The effective sample size, in every result."""
+def effective_sample(weights: Weights, per_decision: bool) -> EffectiveSize:
     sizes = [effective_size(log, weights.episodes, per_decision) for log in weights.log]
-    size, episodes = float(np.median(sizes)), weights.episodes.count
-    kind = " (discounted mean over time)" if per_decision else ""
-    shown = f"{size:,.0f}" if size >= 100 else f"{size:.3g}"
-    note = f"effective sample size {shown} of {episodes:,} episodes{kind}"
-    if size == 0.0:
-        note += ": the policy never takes the logged actions; there is nothing to weigh"
-    elif size < FEW_EFFECTIVE:
-        note += ": a few episodes decide everything; the estimate can be off by any amount"
-    return (note,)
+    return EffectiveSize(float(np.median(sizes)), per_decision)
 
 
 def cut_off_note(problem: Problem) -> tuple[str, ...]:

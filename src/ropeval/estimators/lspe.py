@@ -12,20 +12,26 @@ which converges for every reward if, and only if, the spectral radius of W is be
 makes it so; then there is no estimate, and the radius is named.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
-from ropeval.data import Problem, Transitions
-from ropeval.estimators.estimator import Estimated, Estimator
+from ropeval.data import Problem, Rows, Transitions
+from ropeval.estimators.estimator import REPLICATES, Estimated, Estimator
 from ropeval.learning.engine import Run, Trained
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
+Part = slice | NDArray[np.int64]
 BLOCK = 65_536  # rows brought to double precision at a time
+TOGETHER = 64  # episodes whose moments are held at a time
+REPLICATE_NUMBERS = 25_000_000  # held for all resamples together: with very many features there are fewer of them
+FEWEST_REPLICATES = 40
 CURVE_POINTS = 50
 ILL_CONDITIONED = 1e8  # of the kept directions: features in single precision carry no more
 
@@ -69,32 +75,61 @@ class Solution:
 
 
 def moments(transitions: Transitions, member: int, intercept: bool, gamma: float | None = None) -> Moments:
-    """One pass over the log, in blocks. `gamma`, if given, stands for its own rounding to single precision."""
-    rows, size = transitions.rows, transitions.size
-    width = transitions.dim + intercept
-    features, following, next_features = (np.zeros((width, width)) for _ in range(3))
-    reward, next_reward, squared = np.zeros(width), np.zeros(width), 0.0
-    for start in range(0, size, BLOCK):
-        part = slice(start, start + BLOCK)
-        x, next_x = transitions.block(part, member)
-        phi = _lifted(x, intercept)  # [n, d]
-        next_phi = _lifted(next_x.mean(axis=1, dtype=np.float64), intercept)
-        discount = np.asarray(rows.discount[part], np.float64)
-        if gamma is not None:
-            discount[discount == np.float32(gamma)] = gamma
-        next_phi *= discount[:, None]
-        r = np.asarray(rows.reward[part], np.float64)
-        features += phi.T @ phi
-        following += phi.T @ next_phi
-        next_features += next_phi.T @ next_phi
-        reward += phi.T @ r
-        next_reward += next_phi.T @ r
-        squared += float(r @ r)
-    initial = _lifted(transitions.initial_block(slice(None), member).reshape(-1, transitions.dim), intercept)
+    """Of the log as it is. `gamma`, if given, stands for its own rounding to single precision."""
+    return resampled_moments(transitions, member, intercept, gamma, None)[0]
+
+
+def resampled_moments(
+    transitions: Transitions, member: int, intercept: bool, gamma: float | None, counts: NDArray[np.int64] | None
+) -> list[Moments]:
+    """One pass over the log for every resample in `counts` [B, E]; None: for the log as it is alone."""
+    if not transitions.streamed:  # no copies: a CPU's arrays are NumPy's
+        rows, initial_x = Rows(*map(np.asarray, transitions.rows)), np.asarray(transitions.initial_x)  # type: ignore
+        transitions = replace(transitions, rows=rows, initial_x=initial_x)
+    if counts is None:
+        edges = np.append(np.arange(0, transitions.size, BLOCK), transitions.size)
+        held = np.ones((1, len(edges) - 1))
+    else:
+        edges, held = np.asarray(transitions.starts), counts.astype(np.float64)
+    width, together = transitions.dim + intercept, 1 if counts is None else TOGETHER
+    total = np.zeros((len(held), (2 * width + 1) ** 2 + 1))
+    for first in range(0, len(edges) - 1, together):
+        bounds = edges[first : first + together + 1]
+        joint = _joint(transitions, member, slice(int(bounds[0]), int(bounds[-1])), intercept, gamma)  # [n, 2d + 1]
+        parts = [joint[a:b] for a, b in pairwise(bounds - bounds[0])]
+        products = np.stack([np.append((part.T @ part).ravel(), float(len(part))) for part in parts])
+        total += held[:, first : first + together] @ products
+
+    initial = _lifted(
+        transitions.initial_block(slice(None), member).mean(axis=1, dtype=np.float64), intercept
+    )  # [E, d]
+    starting = initial.mean(axis=0)[None] if counts is None else counts @ initial / counts.sum(axis=1)[:, None]
+    return [_split(sums[:-1] / max(sums[-1], 1.0), start, width) for sums, start in zip(total, starting, strict=True)]
+
+
+def _joint(transitions: Transitions, member: int, part: Part, intercept: bool, gamma: float | None) -> Floats:
+    """[n, 2d + 1] φ, γφ' and r of some rows, side by side: all that is wanted lies in their products."""
+    x, next_x = transitions.block(part, member)
+    discount = np.array(transitions.rows.discount[part], np.float64)
+    if gamma is not None:
+        discount[discount == np.float32(gamma)] = gamma
+    next_phi = _lifted(next_x.mean(axis=1, dtype=np.float64), intercept) * discount[:, None]
+    reward = np.asarray(transitions.rows.reward[part], np.float64)
+    return np.concatenate([_lifted(x, intercept), next_phi, reward[:, None]], axis=1)
+
+
+def _split(joint: Floats, initial: Floats, d: int) -> Moments:
+    """The blocks of the means of [φ, γφ', r] with itself."""
+    square = joint.reshape(2 * d + 1, 2 * d + 1)
     return Moments(
-        features / size, following / size, next_features / size, reward / size, next_reward / size, squared / size,
-        initial.mean(axis=0),
-    )  # fmt: skip
+        features=square[:d, :d],
+        following=square[:d, d : 2 * d],
+        next_features=square[d : 2 * d, d : 2 * d],
+        reward=square[:d, -1],
+        next_reward=square[d : 2 * d, -1],
+        squared_reward=float(square[-1, -1]),
+        initial=initial,
+    )
 
 
 def _lifted(features: Array | NDArray[np.floating], intercept: bool) -> Floats:
@@ -103,37 +138,70 @@ def _lifted(features: Array | NDArray[np.floating], intercept: bool) -> Floats:
     return np.concatenate([values, np.ones((len(values), 1))], axis=1) if intercept else values
 
 
-def solve(data: Moments, config: LSPEConfig) -> Solution:
-    """Iterate to the fixed point, or name the reason why there is none."""
+class Coordinates(NamedTuple):
+    """The iteration where E[zzᵀ] is the identity."""
+
+    U: Floats  # [d, rank] z = φ·U
+    W: Floats  # [rank, rank]
+    b: Floats  # [rank]
+    initial: Floats  # [rank]
+    condition: float
+
+    @property
+    def radius(self) -> float:
+        return float(np.abs(np.linalg.eigvals(self.W)).max())
+
+
+def whiten(data: Moments, config: LSPEConfig) -> Coordinates | None:
+    """None where every feature is zero."""
     scale = np.sqrt(np.diag(data.features))
     scale[scale == 0.0] = 1.0  # a feature that is always zero
     eigenvalues, vectors = np.linalg.eigh(data.features / np.outer(scale, scale))
     kept = eigenvalues > config.cutoff * eigenvalues[-1]
-    if not kept.any():  # every feature is zero
-        return Solution(
-            np.zeros(len(scale)), 0.0, 0.0, 0, 1.0, np.sqrt(data.squared_reward), True, np.ones(1, int), np.zeros(1)
-        )
+    if not kept.any():
+        return None
     U = vectors[:, kept] / np.sqrt(eigenvalues[kept]) / scale[:, None]  # [d, rank]
-    W, b, initial = U.T @ data.following @ U, U.T @ data.reward, U.T @ data.initial
-    radius = float(np.abs(np.linalg.eigvals(W)).max())
-    rank, condition = int(kept.sum()), float(eigenvalues[-1] / eigenvalues[kept][0])
+    condition = float(eigenvalues[-1] / eigenvalues[kept][0])
+    return Coordinates(U, U.T @ data.following @ U, U.T @ data.reward, U.T @ data.initial, condition)
 
-    theta, estimates, converged = np.zeros(rank), [], False
+
+def fixed_point(data: Moments, config: LSPEConfig) -> float:
+    """The estimate that the iteration converges to, without iterating; nan where it diverges."""
+    found = whiten(data, config)
+    if found is None:
+        return 0.0
+    if found.radius >= 1.0:
+        return float("nan")
+    return float(found.initial @ np.linalg.solve(np.eye(len(found.b)) - found.W, found.b))
+
+
+def solve(data: Moments, config: LSPEConfig) -> Solution:
+    """Iterate to the fixed point, or name the reason why there is none."""
+    found = whiten(data, config)
+    if found is None:
+        return Solution(
+            np.zeros(len(data.reward)), 0.0, 0.0, 0, 1.0, np.sqrt(data.squared_reward), True, np.ones(1, int),
+            np.zeros(1),
+        )  # fmt: skip
+    U, W, b, initial, condition = found
+    radius, rank = found.radius, len(b)
+    estimates: list[float] = []
+    theta, converged = np.zeros(rank), False
     if radius < 1.0:
         for _ in range(config.sweeps):
             updated = b + W @ theta
             change = np.linalg.norm(updated - theta)  # the rms over the log, since E[zzᵀ] is the identity
             theta = updated
-            estimates.append(initial @ theta)
+            estimates.append(float(initial @ theta))
             converged = bool(change <= config.tolerance * np.linalg.norm(theta))
             if converged:
                 break
     else:
         theta = np.full(rank, np.nan)
-        estimates = [np.nan]
+        estimates = [float("nan")]
     places = np.unique(np.linspace(0, len(estimates) - 1, CURVE_POINTS).astype(np.int64))
     weights = U @ theta
-    squared = (
+    squared = float(
         data.squared_reward
         + weights @ (data.features - data.following - data.following.T + data.next_features) @ weights
         + 2.0 * weights @ (data.next_reward - data.reward)
@@ -151,17 +219,52 @@ def solve(data: Moments, config: LSPEConfig) -> Solution:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class LinearQ:
+    """Every member's q: φ·θ."""
+
+    thetas: list[Floats]
+    transitions: Transitions
+    intercept: bool
+
+    def bellman_errors(self, rows: NDArray[np.int64]) -> Floats:
+        """r + γ·E_{a'~π_e} q(s', a') − q(s, a) of some logged steps: [M, n]."""
+        return np.stack(
+            [
+                joint @ np.concatenate([-theta, theta, np.ones(1)])
+                for member, theta in enumerate(self.thetas)
+                for joint in [_joint(self.transitions, member, rows, self.intercept, None)]
+            ]
+        )
+
+
 def estimate(problem: Problem, config: LSPEConfig, run: Run) -> Estimated:
     """One estimate per member with features of its own, or one alone: nothing here is random."""
     transitions = problem.transitions
     count = transitions.members or 1
     solutions = []
     for member in range(count):
-        solutions.append(solve(moments(transitions, member, config.intercept, problem.gamma), config))
+        own = run.counts[member : member + 1] if run.counts is not None and transitions.members else None
+        (data,) = resampled_moments(transitions, member, config.intercept, problem.gamma, own)
+        solutions.append(solve(data, config))
         if run.report:
             run.report("lspe", (member + 1) / count)
     values = np.array([s.estimate for s in solutions])
-    return Estimated(values, {"lspe": as_trained(solutions)}, warnings(solutions, config))
+    q = LinearQ([s.theta for s in solutions], transitions, config.intercept)
+    return Estimated(
+        values, {"lspe": as_trained(solutions)}, warnings(solutions, config), replicates(problem, config, run), q=q
+    )
+
+
+def replicates(problem: Problem, config: LSPEConfig, run: Run) -> Floats | None:
+    """[B] the estimates of resampled logs; None where members have features, and so a resample, of their own."""
+    if run.resamples is None or problem.transitions.members:
+        return None
+    numbers = (2 * problem.transitions.dim + 3) ** 2
+    many = int(np.clip(REPLICATE_NUMBERS // numbers, FEWEST_REPLICATES, REPLICATES))
+    counts = run.resamples.counts(0, many)
+    data = resampled_moments(problem.transitions, 0, config.intercept, problem.gamma, counts)
+    return np.array([fixed_point(each, config) for each in data])
 
 
 def as_trained(solutions: list[Solution]) -> Trained:

@@ -196,7 +196,7 @@ def as_transitions(dataset: Dataset, actions: Floats, units: Units) -> Transitio
         reward=jnp.asarray((dataset.rewards - units.reward_mean) / units.reward_std),
         discount=jnp.asarray((~dataset.terminations).astype(np.float32)),
     )
-    return Transitions(rows, jnp.zeros((1, 1, 1)))
+    return Transitions(rows, jnp.zeros((1, 1, 1)), starts=jnp.asarray(dataset.starts))
 
 
 # --- rollouts -------------------------------------------------------------------------------------------------
@@ -304,7 +304,11 @@ def estimate(problem: Problem, config: ModelConfig, run: Run) -> Estimated:
 
     horizon = horizon_for(problem.gamma, config)
     generators = [np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel()) for key in run.keys]
-    initial = np.stack([choose_initial(data.initial_observations, config.rollouts, rng) for rng in generators])
+    counts = np.ones((run.members, data.num_episodes), int) if run.counts is None else run.counts
+    starting = [np.repeat(data.initial_observations, own, axis=0) for own in counts]  # each [E, S]
+    initial = np.stack(
+        [choose_initial(own, config.rollouts, rng) for own, rng in zip(starting, generators, strict=True)]
+    )
     ask = partial(ask_policy, policy, encode, generators)
     found = roll_out(trained.state.target, units, ask, initial, problem.gamma, horizon, run)
     notes = []

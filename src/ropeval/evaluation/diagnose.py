@@ -1,68 +1,80 @@
-"""What speaks against believing an estimate, in plain sentences."""
+"""What speaks against believing an estimate: one small function per doubt, each a sentence, a severity and advice.
 
-import numpy as np
-from numpy.typing import NDArray
+code                    fires where
+divergence              members, or resampled logs, have no finite or no sane estimate
+out-of-bounds           the estimate is more than the logged rewards allow
+collapse                the representation hardly tells states apart
+coverage                the policy does what the log does not show
+effective-sample-size   always, with importance weights; a warning where a few episodes decide
+not-converged           the estimate still moved over the last quarter of its training
+bellman-residual        q does not fit the episodes that its member has not seen
+few-episodes            there are too few episodes to resample
+truncation              most of the discounted weight lies beyond the log's cut-offs
+horizon                 γ looks further than any episode lasts
+disagreement            two methods contradict each other beyond their intervals
+method                  something that only the method can know; see docs/methods
+"""
 
-from ropeval.data import Problem
-from ropeval.learning.engine import DIVERGED_AT_BOUNDS, Trained
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-FEW_EPISODES = 20
-DRIFT = 0.05  # of the estimate, over the last quarter of the training, beyond which it had not settled
+from ropeval.evaluation import doubts_fit, doubts_log
+from ropeval.evaluation.evidence import Evidence
+from ropeval.evaluation.result import SEVERITIES, Estimate, Finding
 
-
-def diverged_members(trained: dict[str, Trained], values: NDArray[np.float64], bound: float) -> NDArray[np.bool_]:
-    """[M] members that cannot be believed: not finite, or absurdly large, at any time in any stage."""
-    with np.errstate(invalid="ignore"):
-        bad = ~np.isfinite(values) | (np.abs(values) > DIVERGED_AT_BOUNDS * bound)
-    for run in trained.values():
-        bad = bad | (run.diverged_at >= 0)
-    result: NDArray[np.bool_] = bad
-    return result
-
-
-def warnings_for(
-    problem: Problem, value: float | None, diverged: NDArray[np.bool_], trained: dict[str, Trained]
-) -> list[str]:
-    found = []
-    if diverged.any():
-        kept = "there is no estimate" if diverged.all() else "they are left out of the estimate"
-        found.append(
-            f"{int(diverged.sum())} of {len(diverged)} members diverged (not finite, or beyond "
-            f"{DIVERGED_AT_BOUNDS:g} times max|r|/(1−γ)); {kept}"
-        )
-    if value is not None:
-        found += _outside_bounds(problem, value)
-        found += _not_settled(trained, diverged)
-    if problem.dataset.num_episodes < FEW_EPISODES:
-        found.append(f"only {problem.dataset.num_episodes} logged episodes: the initial states are hardly sampled")
-    return found
+CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
+    doubts_fit.divergence,
+    doubts_fit.out_of_bounds,
+    doubts_fit.collapse,
+    doubts_log.coverage,
+    doubts_log.effective_sample_size,
+    doubts_fit.not_converged,
+    doubts_fit.bellman_residual,
+    doubts_log.few_episodes,
+    doubts_log.truncation,
+    doubts_log.horizon,
+)
 
 
-def _outside_bounds(problem: Problem, value: float) -> list[str]:
-    horizon = 1.0 / (1.0 - problem.gamma)
-    low, high = (horizon * float(r) for r in (problem.dataset.rewards.min(), problem.dataset.rewards.max()))
-    if problem.dataset.terminations.any():  # an episode that ends earns nothing more
-        low, high = min(low, 0.0), max(high, 0.0)
-    slack = 0.01 * max(abs(low), abs(high))  # a fit is never exact: a constant reward would always trip the bound
-    if low - slack <= value <= high + slack or low == high == 0.0:
-        return []
-    return [f"the estimate lies outside [{low:.4g}, {high:.4g}], all that the logged rewards allow"]
+def diagnose(evidence: Evidence) -> list[Finding]:
+    """Every doubt that fires, worst first."""
+    found = [finding for check in CHECKS if (finding := check(evidence)) is not None]
+    found += [Finding("method", "warning", remark, "") for remark in evidence.remarks]
+    return worst_first(found)
 
 
-def _not_settled(trained: dict[str, Trained], diverged: NDArray[np.bool_]) -> list[str]:
-    """The estimate's drift over the last quarter of its training, against its size."""
-    for run in trained.values():
-        if "estimate" not in run.curves or diverged.all():
+def worst_first(findings: Sequence[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda f: SEVERITIES.index(f.severity))
+
+
+def compare_methods(results: Sequence[Estimate], blind: set[str]) -> list[Estimate]:
+    """The same estimates, with the doubt that methods cast on each other. `blind` methods ignore the policy."""
+    return [_with(result, disagreement(result, results, blind)) for result in results]
+
+
+def disagreement(result: Estimate, results: Sequence[Estimate], blind: set[str]) -> Finding | None:
+    if result.method in blind or result.interval is None:
+        return None
+    own, apart = result.interval, []
+    for other in results:
+        if other.policy != result.policy or other.method in blind or other.interval is None:
             continue
-        curve = run.curves["estimate"][:, ~diverged].mean(axis=1)  # [C]
-        quarter = len(curve) // 4
-        if quarter < 2:
-            continue
-        half = quarter // 2
-        before, after = curve[-quarter:-half].mean(), curve[-half:].mean()
-        if abs(after - before) > DRIFT * max(abs(after), 1e-12):
-            return [
-                f"training had not settled: the estimate moved from {before:.4g} to {after:.4g} over the last "
-                "quarter; use more --steps"
-            ]
-    return []
+        if other.interval.low > own.high or other.interval.high < own.low:
+            apart.append(other)
+    if not apart:
+        return None
+    names = ", ".join(other.method for other in apart)
+    return Finding(
+        "disagreement",
+        "warning",
+        f"{result.method} contradicts {names} beyond both intervals: at most one can be right",
+        "look at which of them has the graver findings, and at the trivial baselines",
+        {other.method: other.value for other in apart if other.value is not None},
+    )
+
+
+def _with(result: Estimate, finding: Finding | None) -> Estimate:
+    if finding is None:
+        return result
+    diagnosis = worst_first([*result.diagnosis, finding])
+    return replace(result, diagnosis=diagnosis, warnings=[f.sentence for f in diagnosis])

@@ -3,6 +3,7 @@
 DIR/run.json         what was asked; written first, so that another question cannot mix in
 DIR/.work/           finished estimates and checkpoints of the one in progress; removed at the end
 DIR/result.json      the estimates
+DIR/trust.json       which policy is best, and how far each lies from the log
 DIR/curves.parquet   the training curves
 """
 
@@ -11,7 +12,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,13 @@ import numpy as np
 
 from ropeval.data import Dataset, Problem, make_problem
 from ropeval.errors import UserError
-from ropeval.evaluation.evaluate import answer
+from ropeval.estimators import ESTIMATORS
+from ropeval.evaluation import coverage
+from ropeval.evaluation.diagnose import compare_methods
+from ropeval.evaluation.evaluate import Trust, answer
 from ropeval.evaluation.methods import Method
-from ropeval.evaluation.result import Estimate
+from ropeval.evaluation.rank import Truth, rank, scores
+from ropeval.evaluation.result import Coverage, Estimate, Ranking
 from ropeval.files import write_atomically, write_text
 from ropeval.policies import Policy
 from ropeval.policies.policy import draw_actions
@@ -42,6 +47,7 @@ class Session:
     members: int
     seed: int
     draws: int | None = None
+    trust: Trust = field(default_factory=Trust)
 
     def __post_init__(self) -> None:
         names = [p.name for p in self.policies]
@@ -74,6 +80,7 @@ class Session:
             "members": self.members,
             "seed": self.seed,
             "draws": self.draws,
+            **asdict(self.trust),
         }
 
     def _hash(self, policy: Policy) -> str:
@@ -126,6 +133,8 @@ def run_session(
     write_text(folder / "run.json", json.dumps({"fingerprint": session.fingerprint, **session.about()}, indent=1))
     results: list[Estimate] = []
     for place, problem in session.problems():
+        covered = coverage.measure(problem)
+        write_text(work / f"coverage-{place}.json", json.dumps(asdict(covered)))
         for which, method in enumerate(session.methods):
             number = place * len(session.methods) + which
             kept = work / f"{number}.json"
@@ -136,6 +145,8 @@ def run_session(
                     method,
                     session.members,
                     session.seed,
+                    session.trust,
+                    covered=covered,
                     report=_numbered(report, number),
                     checkpoints=work / str(number),
                 )
@@ -144,11 +155,19 @@ def run_session(
             if report:
                 report(number, "done", 1.0)
             results.append(estimate)
-    return results
+    return compare_methods(results, {name for name, entry in ESTIMATORS.items() if not entry.sees_policy})
 
 
-def write_results(results: Sequence[Estimate], folder: Path) -> None:
-    """`result.json` and `curves.parquet`, each whole or not at all; working files stay until both are there."""
+def rankings(session: Session, results: Sequence[Estimate], folder: Path, truth: Truth | None) -> list[Ranking]:
+    """From the results as they come from `run_session`; where they were read back, from `trust.json`."""
+    if any(r.replicates for r in results):
+        return rank(results, session.dataset.num_episodes, truth)
+    known = load_trust(folder)[0] if (folder / "trust.json").exists() else []
+    return [replace(r, truth=scores(dict(zip(r.policies, r.values, strict=True)), truth or {})) for r in known]
+
+
+def write_results(results: Sequence[Estimate], ranking: Sequence[Ranking], folder: Path) -> None:
+    """`trust.json`, `curves.parquet` and `result.json`, each whole or not at all; working files stay until all are."""
     import polars
 
     rows = [{"policy": r.policy, "method": r.method, **row} for r in results for row in r.curves]
@@ -162,6 +181,9 @@ def write_results(results: Sequence[Estimate], folder: Path) -> None:
         "value": polars.Float32,
     }
     frame = polars.DataFrame(rows, schema=schema)
+    covered = [json.loads(path.read_text(encoding="utf-8")) for path in _coverage_files(folder / ".work")]
+    trust = {"ranking": [asdict(r) for r in ranking], "coverage": covered}
+    write_text(folder / "trust.json", json.dumps(trust, indent=1, ensure_ascii=False, allow_nan=False))
     write_atomically(folder / "curves.parquet", lambda path: frame.write_parquet(path))
     write_text(folder / "result.json", results_json(results))
     shutil.rmtree(folder / ".work", ignore_errors=True)
@@ -180,9 +202,23 @@ def load_results(folder: Path) -> list[Estimate]:
         raise UserError(f"{path}: cannot be read as results ({error})") from error
 
 
+def load_trust(folder: Path) -> tuple[list[Ranking], list[Coverage]]:
+    """The rankings and the coverages of a finished run."""
+    path = folder / "trust.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return [Ranking(**row) for row in found["ranking"]], [Coverage(**row) for row in found["coverage"]]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(f"{path}: cannot be read as rankings ({error})") from error
+
+
+def _coverage_files(work: Path) -> list[Path]:
+    return sorted(work.glob("coverage-*.json"), key=lambda path: int(path.stem.partition("-")[2]))
+
+
 def clear(folder: Path) -> None:
     """Remove what a run writes, and nothing else."""
-    for name in ("run.json", "result.json", "curves.parquet", "curves.png", "report.html"):
+    for name in ("run.json", "result.json", "trust.json", "curves.parquet", "curves.png", "report.html"):
         with contextlib.suppress(OSError):
             (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / ".work", ignore_errors=True)

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ropeval.data.transitions import Rows, Transitions
 from ropeval.learning.checkpoint import Checkpoint, Snapshot
+from ropeval.learning.resample import Counts, Resamples, RowTable, row_table
 
 Hyper = dict[str, Array]  # per-member scalars, [M] each outside and [] inside a learner
 Metrics = dict[str, Array]
@@ -44,17 +45,29 @@ class Learner(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """How to train, as opposed to what: the members' keys, where to report and where to save."""
+    """How to train, as opposed to what: the members' keys and logs, where to report and where to save."""
 
     keys: Array  # [M] one PRNG key per member
     report: Callable[[str, float], None] | None = None  # (stage, fraction done)
     checkpoint: Checkpoint | None = None
     arrangement: Literal["auto", "threads", "vectorised"] = "auto"
     settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # "part.field" -> [M] the members' own values
+    resamples: Resamples | None = None  # member i learns from resample i; None: everyone from the log as it is
 
     @property
     def members(self) -> int:
         return len(self.keys)
+
+    @cached_property
+    def counts(self) -> Counts | None:
+        """[M, E] how often each member's log holds each episode; None where they all see the log as it is."""
+        return None if self.resamples is None else self.resamples.counts(0, self.members)
+
+    def mean_over_episodes(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """[M] means of [M, E], each over the member's own log."""
+        if self.counts is None:
+            return np.asarray(values.mean(axis=-1))
+        return np.asarray((values * self.counts).sum(axis=-1) / self.counts.sum(axis=-1))
 
     def spread(self, name: str, value: float) -> Array:
         """[M] one value per member: the members' own values of `part.field`, or everyone the same."""
@@ -87,7 +100,11 @@ def train(
 ) -> Trained:
     """Train every member for `steps` updates. `bound`: the largest |estimate| that the rewards allow."""
     keys = jax.vmap(lambda k: jax.random.fold_in(k, zlib.crc32(stage.encode())))(run.keys)
-    arrange = _choose(run.arrangement, transitions)(learner, transitions, hyper, keys)
+    table = None
+    if run.counts is not None:
+        assert transitions.starts is not None, f"{stage}: rows without episodes cannot be resampled"
+        table = row_table(run.counts, np.asarray(transitions.starts))
+    arrange = _choose(run.arrangement, transitions)(learner, transitions, hyper, keys, table)
     snapshot = run.checkpoint.load(stage, arrange.shapes()) if run.checkpoint else None
     if snapshot is None:
         snapshot = Snapshot(arrange.init(), 0, {}, np.full(run.members, -1))
@@ -128,9 +145,9 @@ def _diverged(seen: dict[str, NDArray[np.float32]], bound: float | None) -> NDAr
 # --- one member -----------------------------------------------------------------------------------------------
 
 
-def _draw(transitions: Transitions, count: int, key: Array) -> Array:
-    """[count] rows of a mini-batch: independent, uniform, with replacement."""
-    return jax.random.randint(key, (count,), 0, transitions.size)
+def _draw(transitions: Transitions, table: RowTable | None, count: int, key: Array) -> Array:
+    """[count] rows of a mini-batch: independent, uniform over the log or the member's resample, with replacement."""
+    return jax.random.randint(key, (count,), 0, transitions.size) if table is None else table.draw(count, key)
 
 
 def _own(transitions: Transitions, member: Array | None) -> Any:
@@ -166,11 +183,12 @@ def _train_chunk(
     hyper: Hyper,
     start: Array,
     transitions: Transitions,
+    table: RowTable | None,
     member: Array | None = None,
 ) -> tuple[Any, Metrics]:
     def step(state: Any, t: Array) -> tuple[Any, Metrics]:
         draw, noise = step_keys(key, t)
-        index = _draw(transitions, learner.rows, draw)
+        index = _draw(transitions, table, learner.rows, draw)
         return learner.update(state, _gather(transitions, index, member), noise, hyper)
 
     state, metrics = jax.lax.scan(step, state, start + jnp.arange(length))
@@ -195,9 +213,10 @@ def shown(transitions: Transitions, member: Array | None) -> Transitions:
 class Threads:
     """One core per member at a time. On a CPU this beat a batched program at every size that was measured."""
 
-    def __init__(self, learner: Learner, transitions: Transitions, hyper: Hyper, keys: Array):
+    def __init__(self, learner: Learner, transitions: Transitions, hyper: Hyper, keys: Array, table: RowTable | None):
         self.learner, self.transitions, self.hyper, self.keys = learner, transitions, hyper, keys
         self.members = _unstack((keys, hyper))
+        self.tables = [None] * len(keys) if table is None else [table.of(i) for i in range(len(keys))]
 
     def shapes(self) -> Any:
         return jax.eval_shape(jax.vmap(self.learner.init), self.keys, self.hyper)
@@ -235,14 +254,14 @@ class Threads:
 
     def chunk_of_one(self, i: int, state: Any, start: int, length: int) -> tuple[Any, Metrics]:
         """Member i, `length` steps on."""
-        own = (state, *self.members[i], jnp.int32(start), self.transitions, jnp.int32(i))
+        own = (state, *self.members[i], jnp.int32(start), self.transitions, self.tables[i], jnp.int32(i))
         return _chunk_of_one(self.learner, length, *own)
 
 
 class _Vectorised:
     """All members in one program, sharded over the devices present."""
 
-    def __init__(self, learner: Learner, transitions: Transitions, hyper: Hyper, keys: Array):
+    def __init__(self, learner: Learner, transitions: Transitions, hyper: Hyper, keys: Array, table: RowTable | None):
         devices = jax.devices()
         # As many devices as divide the members evenly; a padded member would cost as much as a real one.
         count = max(d for d in range(1, len(devices) + 1) if len(keys) % d == 0)
@@ -251,10 +270,11 @@ class _Vectorised:
         whole = NamedSharding(mesh, PartitionSpec())
         self.learner = learner
         self.hyper, self.keys = jax.device_put((hyper, keys), self._split)
+        placed = (transitions, table)
         placement = jax.tree.map(
-            lambda axis: whole if axis is None else self._split, transitions.axes, is_leaf=lambda a: a is None
+            lambda axis: whole if axis is None else self._split, _axes(*placed), is_leaf=lambda a: a is None
         )
-        self.transitions = jax.device_put(transitions, placement)
+        self.transitions, self.table = jax.device_put(placed, placement)
 
     def shapes(self) -> Any:
         return jax.eval_shape(jax.vmap(self.learner.init), self.keys, self.hyper)
@@ -272,7 +292,7 @@ class _Vectorised:
         self, state: Any, start: int, length: int, done: Callable[[float], None]
     ) -> tuple[Any, dict[str, NDArray[np.float32]]]:
         state, metrics = _chunk_of_all(
-            self.learner, length, state, self.keys, self.hyper, jnp.int32(start), self.transitions
+            self.learner, length, state, self.keys, self.hyper, jnp.int32(start), self.transitions, self.table
         )
         values = {name: np.asarray(v) for name, v in metrics.items()}
         done(1.0)
@@ -301,10 +321,22 @@ _chunk_of_one = jax.jit(_train_chunk, static_argnums=(0, 1))
 
 @partial(jax.jit, static_argnums=(0, 1), donate_argnums=2)
 def _chunk_of_all(
-    learner: Learner, length: int, state: Any, keys: Array, hyper: Hyper, start: Array, transitions: Transitions
+    learner: Learner,
+    length: int,
+    state: Any,
+    keys: Array,
+    hyper: Hyper,
+    start: Array,
+    transitions: Transitions,
+    table: RowTable | None,
 ) -> tuple[Any, Metrics]:
     one = partial(_train_chunk, learner, length)
-    return jax.vmap(one, in_axes=(0, 0, 0, None, transitions.axes))(state, keys, hyper, start, transitions)
+    in_axes = (0, 0, 0, None, *_axes(transitions, table))
+    return jax.vmap(one, in_axes=in_axes)(state, keys, hyper, start, transitions, table)
+
+
+def _axes(transitions: Transitions, table: RowTable | None) -> tuple[Transitions, RowTable | None]:
+    return transitions.axes, None if table is None else table.axes
 
 
 def _choose(arrangement: str, transitions: Transitions) -> type[Threads] | type[_Vectorised]:

@@ -18,6 +18,7 @@ from jax import Array
 
 from ropeval.data.transitions import Rows, Transitions
 from ropeval.learning.engine import Hyper, Learner, Metrics, Threads, _draw, encoded, shown, step_keys
+from ropeval.learning.resample import RowTable
 
 PIECE = 1 << 26  # bytes of features gathered at a time, by every member that is being trained
 
@@ -25,13 +26,13 @@ PIECE = 1 << 26  # bytes of features gathered at a time, by every member that is
 class Streamed(Threads):
     """One core per member at a time, as in memory; a chunk is taken in pieces that are gathered first."""
 
-    def __init__(self, learner: Learner, transitions: Transitions, hyper: Hyper, keys: Array):
+    def __init__(self, learner: Learner, transitions: Transitions, hyper: Hyper, keys: Array, table: RowTable | None):
         rows = transitions.rows
         x, next_x, initial_x = (jnp.zeros((0, *a.shape[1:])) for a in (rows.x, rows.next_x, transitions.initial_x))
         # What compiled programs may have of it: everything but the features.
         bare = Rows(x, next_x, jnp.asarray(rows.reward), jnp.asarray(rows.discount))
         shell = replace(transitions, rows=bare, initial_x=initial_x)
-        super().__init__(learner, shell, hyper, keys)
+        super().__init__(learner, shell, hyper, keys, table)
         self._features = rows.x, rows.next_x
         some = transitions.glance()
         self._shown = replace(some, rows=Rows(*map(jnp.asarray, some.rows)), initial_x=jnp.asarray(some.initial_x))
@@ -45,7 +46,7 @@ class Streamed(Threads):
         seen = []
         for first, last in pairwise(ends):
             begin = jnp.int32(start + int(first))
-            index = _indices(self.learner, int(last - first), own[0], begin, self.transitions)  # [length, rows]
+            index = _indices(self.learner, int(last - first), own[0], begin, self.transitions, self.tables[i])
             x, next_x = (self._gathered(column, np.asarray(index)) for column in self._features)
             state, metrics = _train_piece(self.learner, state, *own, begin, index, x, next_x, self.transitions, member)
             seen.append(metrics)
@@ -57,9 +58,11 @@ class Streamed(Threads):
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _indices(learner: Learner, length: int, key: Array, start: Array, shell: Transitions) -> Array:
+def _indices(
+    learner: Learner, length: int, key: Array, start: Array, shell: Transitions, table: RowTable | None
+) -> Array:
     """[length, rows] what the engine would draw in these steps."""
-    return jax.lax.map(lambda t: _draw(shell, learner.rows, step_keys(key, t)[0]), start + jnp.arange(length))
+    return jax.lax.map(lambda t: _draw(shell, table, learner.rows, step_keys(key, t)[0]), start + jnp.arange(length))
 
 
 @partial(jax.jit, static_argnums=0)

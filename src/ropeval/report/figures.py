@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ropeval.evaluation.rank import Truth
 from ropeval.evaluation.result import Estimate
 from ropeval.files import write_atomically
-from ropeval.report.table import Truth
 
 MAX_POLICIES = 12  # beyond it the picture would be a tapestry
 COLOURS = (

@@ -1,0 +1,87 @@
+"""How far a policy's actions lie from the logged ones.
+
+An estimate for a policy that does what the log never shows is a guess of the network, however small its interval. So:
+take logged states, once with the logged action and once with the policy's, and look for the nearest logged pair of
+*another* episode (the steps of one episode are near each other anyway). The distances of the logged pairs say how
+dense the log is; a policy's pair that lies further out than 95 % of those is outside what the log shows.
+
+Every column of state and action is divided by its standard deviation over the log. On long logs a sample stands for
+the whole, the same for every policy.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.data import Problem
+from ropeval.evaluation.result import Coverage
+
+Floats = NDArray[np.float32]
+ASKED, KNOWN = 500, 10_000  # pairs whose nearest neighbour is sought, and among which
+SPREAD_LEVEL = 0.95
+LEVELS = np.linspace(0.0, 1.0, 21)
+POINTS = 300  # of each kind in the picture
+FLAT = 1e-5  # columns that hardly vary are left as they are
+BLOCK = 100  # pairs compared at a time
+
+
+def measure(problem: Problem) -> Coverage:
+    """Uses the next states of the log, for which the policy has been asked already."""
+    data, rows = problem.dataset, problem.transitions.rows
+    rng = np.random.default_rng(0)
+    episode = np.repeat(np.arange(data.num_episodes), np.diff(data.starts))  # [N]
+    known, asked = _sample(rng, len(data), KNOWN), _sample(rng, len(data), ASKED)
+    log = np.asarray(rows.x[known])  # [n, X]
+    centre, unit = log.mean(axis=0), log.std(axis=0)
+    unit[unit < FLAT] = 1.0
+
+    def scaled(pairs: Floats) -> Floats:
+        return np.asarray((pairs - centre) / unit, np.float32)
+
+    reference, logged = scaled(log), scaled(np.asarray(rows.x[asked]))
+    chosen = scaled(np.asarray(rows.next_x[asked])[:, 0])  # one action of the policy per state
+    own = nearest(logged, reference, episode[asked], episode[known])
+    other = nearest(chosen, reference, episode[asked], episode[known])
+    edge = float(np.quantile(own, SPREAD_LEVEL))
+    axes, explained = _main_axes(reference)
+    return Coverage(
+        policy=problem.policy.name,
+        levels=LEVELS.tolist(),
+        log_distances=np.quantile(own, LEVELS).tolist(),
+        policy_distances=np.quantile(other, LEVELS).tolist(),
+        outside=float((other > edge).mean()),
+        spread_level=SPREAD_LEVEL,
+        log_points=np.round(logged[:POINTS] @ axes, 3).tolist(),
+        policy_points=np.round(chosen[:POINTS] @ axes, 3).tolist(),
+        explained=explained,
+    )
+
+
+def nearest(
+    asked: Floats, known: Floats, asked_episode: NDArray[np.int64], known_episode: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """[n] distance of each asked pair to the nearest known one of another episode; of any, if there is one only."""
+    result = np.empty(len(asked))
+    squares = (known**2).sum(axis=1)
+    several = len(np.unique(known_episode)) > 1
+    for start in range(0, len(asked), BLOCK):
+        part = slice(start, start + BLOCK)
+        distance = (asked[part] ** 2).sum(axis=1)[:, None] - 2.0 * asked[part] @ known.T + squares[None]
+        if several:
+            distance[asked_episode[part, None] == known_episode[None]] = np.inf
+        result[part] = np.sqrt(np.maximum(distance.min(axis=1), 0.0))
+    return result
+
+
+def _sample(rng: np.random.Generator, size: int, wanted: int) -> NDArray[np.int64]:
+    return rng.permutation(size) if size <= wanted else rng.choice(size, wanted, replace=False)
+
+
+def _main_axes(log: Floats) -> tuple[Floats, list[float]]:
+    """[X, 2] the two directions in which the log varies most, and how much of its variance they show."""
+    values, vectors = np.linalg.eigh(log.T @ log / len(log))  # centred already
+    order = np.argsort(-values)[:2]
+    axes = np.zeros((log.shape[1], 2), np.float32)
+    axes[:, : len(order)] = vectors[:, order]
+    total = float(values.sum()) or 1.0
+    explained = [float(max(values[i], 0.0)) / total for i in order]
+    return axes, explained + [0.0] * (2 - len(explained))

@@ -1,0 +1,179 @@
+"""Doubts about what was learned: one small function each."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.evaluation.evidence import Evidence
+from ropeval.evaluation.result import Finding
+from ropeval.learning.engine import DIVERGED_AT_BOUNDS
+
+Floats = NDArray[np.float64]
+DRIFT = 0.05  # of the estimate, over the last quarter of the training, beyond which it had not settled
+COLLAPSED_STD = 0.05  # tanh features that tell states apart vary by 0.1 to 0.6
+SATURATED_SIZE = 0.95  # and have a mean size well below 1
+LOW_RANK = 1.5  # directions in which the features vary
+FEATURE_ROWS = 2_000
+OVERFITTED = 1.5  # rms of the residual on unseen episodes, against that on seen ones
+RESIDUAL_SHARE, RESIDUAL_ERRORS = 0.1, 4.0  # a mean residual worth so much of the estimate, and not by chance
+RESIDUAL_ROWS = 2_000
+
+
+def divergence(e: Evidence) -> Finding | None:
+    lost, count = int(e.diverged.sum()), len(e.diverged)
+    if lost:
+        kept = "there is no estimate" if lost == count else "they are left out of the estimate"
+        return Finding(
+            "divergence",
+            "severe",
+            f"{lost} of {count} members diverged (not finite, or beyond {DIVERGED_AT_BOUNDS:g} times max|r|/(1−γ)); "
+            f"{kept}",
+            "try fqe-ln or fqe-clip, or a smaller learning rate",
+            {"diverged": lost, "members": count},
+        )
+    if e.estimated.replicates is None:
+        return None
+    lost, count = int((~np.isfinite(e.estimated.replicates)).sum()), len(e.estimated.replicates)
+    if not lost:
+        return None
+    return Finding(
+        "divergence",
+        "severe" if lost > 0.1 * count else "warning",
+        f"on {lost} of {count} resampled logs there is no estimate; the interval is that of the others",
+        "believe a method that always has one",
+        {"diverged": lost, "replicates": count},
+    )
+
+
+def out_of_bounds(e: Evidence) -> Finding | None:
+    if e.value is None:
+        return None
+    rewards, horizon = e.problem.dataset.rewards, 1.0 / (1.0 - e.problem.gamma)
+    low, high = (horizon * float(r) for r in (rewards.min(), rewards.max()))
+    if e.problem.dataset.terminations.any():  # an episode that ends earns nothing more
+        low, high = min(low, 0.0), max(high, 0.0)
+    slack = 0.01 * max(abs(low), abs(high))  # a fit is never exact: a constant reward would always trip the bound
+    if low - slack <= e.value <= high + slack or low == high == 0.0:
+        return None
+    return Finding(
+        "out-of-bounds",
+        "severe",
+        f"the estimate lies outside [{low:.4g}, {high:.4g}], all that the logged rewards allow",
+        "do not use it; fqe-clip keeps to the bounds, and lspe or fqe-ln often do",
+        {"low": low, "high": high, "value": e.value},
+    )
+
+
+def collapse(e: Evidence) -> Finding | None:
+    if e.features is None or not e.features.members:
+        return None
+    rows = np.arange(0, e.features.size, max(1, e.features.size // FEATURE_ROWS))
+    features = np.stack([e.features.block(rows, m)[0] for m in range(e.features.members)]).astype(
+        np.float64
+    )  # [M, n, d]
+    if not np.isfinite(features).all():
+        return None  # divergence says it
+    std, size, rank = (np.array(part) for part in zip(*map(feature_statistics, features), strict=True))
+    bounded = np.abs(features).max() <= 1.0 + 1e-6
+    flat = (bounded & (std < COLLAPSED_STD)) | (rank < LOW_RANK)
+    signs = bounded & ~flat & (size > SATURATED_SIZE)
+    if not (flat | signs).any():
+        return None
+    which = flat if flat.any() else signs
+    what = (
+        f"collapsed (median feature std {np.median(std[which]):.3g}, effective rank {np.median(rank[which]):.2g} of "
+        f"{features.shape[-1]})"
+        if flat.any()
+        else f"saturated (mean |feature| {np.median(size[which]):.3g} of at most 1, so that each is hardly more than a "
+        "sign)"
+    )
+    return Finding(
+        "collapse",
+        "severe" if flat.any() else "warning",
+        f"the representation {what} in {int(which.sum())} of {len(std)} members: it tells few states apart, and the "
+        "estimate drifts to the log's mean reward/(1−γ)",
+        "compare with mean-reward; use fqe on the native representation, or rope-range",
+        {
+            "feature_std": float(np.median(std)),
+            "feature_size": float(np.median(size)),
+            "effective_rank": float(np.median(rank)),
+            "dim": features.shape[-1],
+            "members": int(which.sum()),
+        },
+    )
+
+
+def feature_statistics(features: Floats) -> tuple[float, float, float]:
+    """(mean std, mean size, effective rank) of features [n, d]; the rank is exp of the entropy of the covariance's
+    eigenvalues (Roy and Vetterli 2007), the number of directions in which they vary."""
+    centred = features - features.mean(axis=0, keepdims=True)
+    values = np.maximum(np.linalg.eigvalsh(centred.T @ centred / len(features)), 0.0)
+    share = values[values > 0.0] / values.sum() if values.sum() > 0.0 else np.ones(1)
+    rank = float(np.exp(-(share * np.log(share)).sum()))
+    return float(features.std(axis=0).mean()), float(np.abs(features).mean()), rank
+
+
+def not_converged(e: Evidence) -> Finding | None:
+    """The estimate's drift over the last quarter of its training, against its size."""
+    if e.value is None:
+        return None
+    for run in e.trained.values():
+        if "estimate" not in run.curves or e.diverged.all():
+            continue
+        curve = run.curves["estimate"][:, ~e.diverged].mean(axis=1)  # [C]
+        quarter = len(curve) // 4
+        if quarter < 2:
+            continue
+        half = quarter // 2
+        before, after = float(curve[-quarter:-half].mean()), float(curve[-half:].mean())
+        if abs(after - before) > DRIFT * max(abs(after), 1e-12):
+            return Finding(
+                "not-converged",
+                "warning",
+                f"training had not settled: the estimate moved from {before:.4g} to {after:.4g} over the last quarter",
+                "use more --steps",
+                {"before": before, "after": after},
+            )
+    return None
+
+
+def bellman_residual(e: Evidence) -> Finding | None:
+    """r + γq' − q on the episodes that a member's resample left out, about a third of them."""
+    if e.estimated.q is None or e.value is None or e.run.counts is None or e.estimated.replicates is not None:
+        return None
+    data = e.problem.dataset
+    rows = np.arange(len(data))[:: max(1, len(data) // RESIDUAL_ROWS)]
+    episode = np.searchsorted(data.starts, rows, side="right") - 1
+    errors = e.estimated.q.bellman_errors(rows)  # [M, n]
+    unseen = e.run.counts[:, episode] == 0  # [M, n]
+    if not unseen.any(axis=1).all() or unseen.all(axis=1).any():
+        return None
+    errors, unseen = errors[~e.diverged], unseen[~e.diverged]
+    held_out, seen = (float(np.sqrt((errors[which] ** 2).mean())) for which in (unseen, ~unseen))
+    # Means by episode, since the steps of one hang together: the error of their mean is that of a mean of episodes.
+    counts = np.array([np.bincount(episode[own], minlength=data.num_episodes) for own in unseen])
+    sums = np.array(
+        [np.bincount(episode[own], row[own], data.num_episodes) for own, row in zip(unseen, errors, strict=True)]
+    )
+    by_episode = sums.sum(axis=0)[counts.sum(axis=0) > 0] / counts.sum(axis=0)[counts.sum(axis=0) > 0]
+    mean, error = float(by_episode.mean()), float(by_episode.std() / np.sqrt(len(by_episode)))
+    worth = mean / (1.0 - e.problem.gamma)
+    numbers = {"held_out": held_out, "seen": seen, "mean": mean, "worth": worth}
+    if abs(worth) > RESIDUAL_SHARE * abs(e.value) and abs(mean) > RESIDUAL_ERRORS * error:
+        return Finding(
+            "bellman-residual",
+            "warning",
+            f"on episodes that q has not seen it is off by {mean:.3g} per step on average, which adds up to "
+            f"{worth:.4g}",
+            "train longer or with another representation; the estimate is probably off by a similar amount",
+            numbers,
+        )
+    if held_out > OVERFITTED * seen:
+        return Finding(
+            "bellman-residual",
+            "warning",
+            f"q has learned its episodes by heart: its Bellman residual is {held_out:.3g} on unseen and {seen:.3g} on "
+            "seen ones",
+            "use fewer --steps, a smaller width, or more data",
+            numbers,
+        )
+    return None
