@@ -1,5 +1,6 @@
 """ROPE and its rivals: their sampled targets against the exact operators, and what each refuses."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -159,6 +160,8 @@ def test_mico_takes_the_next_rows_action_and_keeps_terminated_rows() -> None:
     keep = np.flatnonzero(known | log.terminations)
     assert 0 < log.terminations.sum() < (~known).sum()
     assert len(rows.reward) == len(log) - log.truncations.sum()
+    kept = [np.flatnonzero((known | log.terminations)[a:b]).size for a, b in itertools.pairwise(log.starts)]
+    np.testing.assert_array_equal(np.diff(starts), kept)  # the episodes among the rows that are left
     actions = np.asarray(rows.next_x)[:, 0, 5:].argmax(axis=1)
     inside = known[keep]
     np.testing.assert_array_equal(actions[inside], log.actions[keep[inside] + 1])

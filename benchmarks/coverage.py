@@ -1,0 +1,240 @@
+"""Do 95 % intervals hold the truth in 95 % of all logs? Measured on problems whose truth is known.
+
+    python benchmarks/coverage.py                          # everything: minutes on a GPU, hours on two cores
+    python benchmarks/coverage.py --only chain/pdis --only chain/mean-return      # seconds anywhere
+    python benchmarks/coverage.py --summarise              # the table again, from what is in --out
+
+Every case makes `--logs` logs of one problem and evaluates one policy on each. Learned methods train all members of
+many logs in one vectorised run: the logs are laid end to end, and each member draws from the episodes of its own log
+only. The first M replicates of a log are what an evaluation with M members would have had, so one run measures the
+t interval for several M, and the percentile and BCa intervals where there are 100 replicates or more.
+
+Results are kept in OUT/CASE.npz as they come, and an interrupted run goes on with the cases that are missing.
+"""
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
+
+from ropeval.data import Dataset, make_problem  # noqa: E402
+from ropeval.estimators import ESTIMATORS  # noqa: E402
+from ropeval.evaluation.interval import Kind, make_interval  # noqa: E402
+from ropeval.evaluation.methods import make_method  # noqa: E402
+from ropeval.learning.engine import Run, member_keys  # noqa: E402
+from ropeval.learning.resample import Counts, Resamples  # noqa: E402
+from ropeval.policies import Policy, load_policy  # noqa: E402
+
+LEVEL = 0.95
+MEMBERS = (4, 10, 20)  # for which the t interval is read
+SMALL = {"width": 32, "steps": 3_000, "batch": 64, "learning_rate": 1e-3, "tau": 0.05}
+DEMO = {"width": 64, "steps": 10_000, "tau": 0.05, "learning_rate": 1e-3}  # as `ropeval demo`
+
+
+@dataclass(frozen=True)
+class Case:
+    """One policy on many logs of one problem, by one method."""
+
+    name: str
+    log: Callable[[int], Dataset]  # by number
+    policy: Policy
+    truth: float
+    gamma: float
+    method: str
+    settings: dict[str, dict[str, Any]]
+    members: int  # replicates of a learned method; others have their own number
+    together: int  # logs trained in one run
+    draws: int = 4
+
+
+def cases() -> Iterator[Case]:
+    from tests.problems import Chain, LinearQuadratic
+
+    chain, short, lq = Chain(), Chain(size=2, gamma=0.7), LinearQuadratic()
+    yield Case(
+        "chain/mean-return", lambda i: chain.log(50, length=150, seed=i), chain.policy(0.5),
+        chain.values(0.5)[1], chain.gamma, "mean-return", {}, 1, 1,
+    )  # fmt: skip
+    for method in ("is", "wis", "pdis", "wpdis"):
+        yield Case(
+            f"chain/{method}", lambda i: short.log(50, length=30, seed=i, log_probs=True), short.policy(0.7),
+            short.values(0.7)[1], short.gamma, method, {}, 1, 1,
+        )  # fmt: skip
+    # q of the two-state chain is linear in state, action and a constant but for their product: see the bias column.
+    yield Case(
+        "chain/lspe", lambda i: short.log(50, length=30, seed=i), short.policy(0.7), short.values(0.7)[1],
+        short.gamma, "lspe", {}, 1, 1,
+    )  # fmt: skip
+    for method, members, together in (("fqe", 120, 50), ("wdr", 20, 20)):
+        yield Case(
+            f"chain/{method}", lambda i: chain.log(50, seed=i, log_probs=True), chain.policy(0.8),
+            chain.values(0.8)[1], chain.gamma, method, {method: SMALL}, members, together,
+        )  # fmt: skip
+        yield Case(
+            f"linear-quadratic/{method}", lambda i: lq.log(100, seed=i, log_probs=True), lq.policy(0.5),
+            lq.value(0.5), lq.gamma, method, {method: SMALL}, members, together,
+        )  # fmt: skip
+    yield from demo_cases()
+
+
+def demo_cases() -> Iterator[Case]:
+    folder = ROOT / "src/ropeval/demo"
+    known = json.loads((folder / "truth.json").read_text())
+
+    def log(number: int) -> Dataset:
+        from make_demo import generator, make_log
+
+        return Dataset.from_columns(make_log(generator(1_000 + number, "log")), name=f"demo {number}")
+
+    for name in ("cautious", "lazy"):
+        policy = load_policy(folder / "policies" / f"{name}.npz")
+        truth = known["policies"][name]["value"]
+        yield Case(f"demo/{name}/fqe", log, policy, truth, known["gamma"], "fqe", {"fqe": DEMO}, 20, 25)
+
+
+# --- running --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EndToEnd(Resamples):
+    """Resamples of several logs that lie one after the other: member i resamples log i // members alone."""
+
+    offsets: tuple[int, ...] = ()  # [logs + 1] episodes
+    members: int = 1
+
+    def counts(self, first: int, count: int) -> Counts:
+        result = np.zeros((count, self.episodes), np.int64)
+        for place in range(count):
+            log, replicate = divmod(first + place, self.members)
+            begin, end = self.offsets[log : log + 2]
+            result[place, begin:end] = Resamples(self.seed + log, end - begin).counts(replicate, 1)[0]
+        return result
+
+
+def run_case(case: Case, logs: int, report: Callable[[str], None]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """values [L], replicates [L, B], episodes [L]."""
+    method = make_method(case.method, case.settings)
+    estimator, config = ESTIMATORS[method.estimator], method.configs[method.estimator]
+    values, replicates, episodes = [], [], []
+    for first in range(0, logs, case.together):
+        numbers = range(first, min(first + case.together, logs))
+        data = [case.log(number) for number in numbers]
+        offsets = np.cumsum([0] + [d.num_episodes for d in data])
+        joined = data[0] if len(data) == 1 else Dataset.concatenate(data)
+        problem = make_problem(joined, case.policy, case.gamma, seed=first, draws=case.draws)
+        resamples = Resamples(first, joined.num_episodes)
+        if case.members > 1:
+            resamples = EndToEnd(first, joined.num_episodes, tuple(offsets.tolist()), case.members)
+        run = Run(member_keys(first, len(data) * case.members), resamples=resamples)
+        found = estimator.estimate(problem, config, run)
+        if found.replicates is None:
+            own = found.values.reshape(len(data), case.members)
+            values += [np.nan] * len(data)  # the value is the mean of as many members as are looked at
+        else:
+            own = found.replicates[None]
+            values.append(found.values[0])
+        replicates.append(own)
+        episodes += [d.num_episodes for d in data]
+        report(f"{case.name}: {numbers[-1] + 1} of {logs} logs")
+    return np.array(values), np.concatenate(replicates), np.array(episodes)
+
+
+# --- the table ------------------------------------------------------------------------------------------------
+
+
+def summarise(case: Case, values: np.ndarray, replicates: np.ndarray, episodes: np.ndarray) -> list[dict[str, Any]]:
+    """One row per kind of interval: how often it holds the truth, how wide it is, how biased the estimate is."""
+    learned = bool(np.isnan(values).any())
+    rows = []
+    many = replicates.shape[1]
+    options = [(m, "t") for m in MEMBERS if learned and m < many] + [(many, "t")] * (many < 100)
+    options += [(many, kind) for kind in ("percentile", "bca") if many >= 100]
+    for members, kind in options:
+        intervals, points = [], []
+        for place, (value, own, count) in enumerate(zip(values, replicates[:, :members], episodes, strict=True)):
+            point = float(np.nanmean(own)) if learned else float(value)
+            counts = partial(Resamples(place, int(count)).counts, 0, members)
+            wanted: Kind = "bca" if kind == "bca" else "percentile"
+            intervals.append(make_interval(point, own, int(count), LEVEL, wanted, counts))
+            points.append(point)
+        some = [i for i in intervals if i is not None]
+        held = np.array([i.low <= case.truth <= i.high for i in some])
+        low = np.array([case.truth < i.low for i in some])
+        rows.append(
+            {
+                "case": case.name, "kind": some[0].kind, "replicates": members, "logs": len(some),
+                "coverage": float(held.mean()), "error": float(np.sqrt(held.mean() * (1 - held.mean()) / len(held))),
+                "below": float(low.mean()), "width": float(np.mean([i.high - i.low for i in some])),
+                "truth": case.truth, "bias": float(np.mean(points) - case.truth),
+                "std": float(np.std(points, ddof=1)), "finite": float(np.isfinite(replicates).mean()),
+            }
+        )  # fmt: skip
+    return rows
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    lines = [
+        "| case | interval | replicates | logs | coverage | truth below / above | mean width | truth | bias | spread |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for r in rows:
+        above = 1.0 - r["coverage"] - r["below"]
+        cells = [
+            r["case"], r["kind"], r["replicates"], r["logs"], f"**{r['coverage']:.1%}** ± {r['error']:.1%}",
+            f"{r['below']:.1%} / {above:.1%}", f"{r['width']:.3g}", f"{r['truth']:.4g}", f"{r['bias']:+.2g}",
+            f"{r['std']:.2g}",
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--logs", type=int, default=200)
+    parser.add_argument("--only", action="append", help="a case, or the beginning of some")
+    parser.add_argument("--out", type=Path, default=Path("coverage-result"))
+    parser.add_argument("--steps", type=int, help="training steps, to try it out")
+    parser.add_argument("--summarise", action="store_true", help="run nothing, read what is there")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    rows, began = [], time.perf_counter()
+    for case in cases():
+        path = options.out / f"{case.name.replace('/', '-')}.npz"
+        if options.only and not any(case.name.startswith(wanted) for wanted in options.only):
+            continue
+        if options.steps:
+            case.settings.update({part: fields | {"steps": options.steps} for part, fields in case.settings.items()})
+        if not path.exists():
+            if options.summarise:
+                continue
+            since = time.perf_counter()
+            found = run_case(case, options.logs, lambda text: print(text, file=sys.stderr, flush=True))
+            temporary = path.with_suffix(".part.npz")
+            np.savez(temporary, values=found[0], replicates=found[1], episodes=found[2],
+                     seconds=time.perf_counter() - since)  # fmt: skip
+            temporary.rename(path)
+        with np.load(path) as kept:
+            rows += summarise(case, kept["values"], kept["replicates"], kept["episodes"])
+    device = jax.devices()[0].device_kind if jax.default_backend() != "cpu" else platform.processor() or "CPU"
+    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT)
+    commit = asked.stdout.strip()
+    print(table(rows))
+    print(f"\n{time.perf_counter() - began:.0f} s, {device}, commit {commit or 'unknown'}, jax {jax.__version__}")
+    (options.out / "summary.json").write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()
