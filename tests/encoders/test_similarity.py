@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ropeval.data import Dataset, Problem, make_problem
-from ropeval.encoders.mico import behaviour_rows, followed
+from ropeval.encoders.mico import behaviour_rows, followed, kept_starts
 from ropeval.encoders.psm import policy_signal
 from ropeval.encoders.random_metric import shared_action
 from ropeval.encoders.similarity import (
@@ -161,7 +161,7 @@ def test_mico_takes_the_next_rows_action_and_keeps_terminated_rows() -> None:
     assert 0 < log.terminations.sum() < (~known).sum()
     assert len(rows.reward) == len(log) - log.truncations.sum()
     kept = [np.flatnonzero((known | log.terminations)[a:b]).size for a, b in itertools.pairwise(log.starts)]
-    np.testing.assert_array_equal(np.diff(starts), kept)  # the episodes among the rows that are left
+    np.testing.assert_array_equal(np.diff(kept_starts(log)), kept)  # the episodes among the rows that are left
     actions = np.asarray(rows.next_x)[:, 0, 5:].argmax(axis=1)
     inside = known[keep]
     np.testing.assert_array_equal(actions[inside], log.actions[keep[inside] + 1])

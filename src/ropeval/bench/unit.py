@@ -19,6 +19,7 @@ from ropeval.bench.study import Study, Unit, canonical, digest
 from ropeval.data import Problem, make_problem
 from ropeval.encoders import ENCODERS
 from ropeval.estimators import ESTIMATORS
+from ropeval.evaluation.doubts_fit import collapsed
 from ropeval.evaluation.evidence import diverged_members
 from ropeval.evaluation.methods import Method
 from ropeval.learning.checkpoint import Checkpoint
@@ -78,6 +79,8 @@ def _fit(problem: Problem, method: Method, run: Run) -> tuple[NDArray[np.float64
         encoded = ENCODERS[method.encoder].fit(problem, method.configs[method.encoder], run)
         problem = replace(problem, transitions=encoded.transitions)
         trained, warnings = dict(encoded.trained), list(encoded.warnings)
+        collapse = collapsed(encoded.transitions)
+        warnings += [collapse.sentence] if collapse else []
     estimated = ESTIMATORS[method.estimator].estimate(problem, method.configs[method.estimator], run)
     return estimated.values, trained | estimated.trained, [*warnings, *estimated.warnings]
 

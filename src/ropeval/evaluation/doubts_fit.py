@@ -104,7 +104,11 @@ def collapse(e: Evidence) -> Finding | None:
 
 def feature_statistics(features: Floats) -> tuple[float, float, float]:
     """(mean std, mean size, effective rank) of features [n, d]; the rank is exp of the entropy of the covariance's
-    eigenvalues (Roy and Vetterli 2007), the number of directions in which they vary."""
+    eigenvalues (Roy and Vetterli 2007), the number of directions in which they vary. Columns of zeros do not count:
+    members with shorter encodings than others are filled up with them."""
+    features = features[:, (features != 0.0).any(axis=0)]
+    if not features.size:
+        return 0.0, 0.0, 1.0
     centred = features - features.mean(axis=0, keepdims=True)
     values = np.maximum(np.linalg.eigvalsh(centred.T @ centred / len(features)), 0.0)
     share = values[values > 0.0] / values.sum() if values.sum() > 0.0 else np.ones(1)
