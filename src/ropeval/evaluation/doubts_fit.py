@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data import Transitions
 from ropeval.evaluation.evidence import Evidence
 from ropeval.evaluation.result import Finding
 from ropeval.learning.engine import DIVERGED_AT_BOUNDS
@@ -64,12 +65,16 @@ def out_of_bounds(e: Evidence) -> Finding | None:
 
 
 def collapse(e: Evidence) -> Finding | None:
-    if e.features is None or not e.features.members:
+    return None if e.features is None else collapsed(e.features)
+
+
+def collapsed(encoded: Transitions) -> Finding | None:
+    """Features that hardly vary, or that are mere signs, tell too few states apart for q to be right."""
+    if not encoded.members:
         return None
-    rows = np.arange(0, e.features.size, max(1, e.features.size // FEATURE_ROWS))
-    features = np.stack([e.features.block(rows, m)[0] for m in range(e.features.members)]).astype(
-        np.float64
-    )  # [M, n, d]
+    rows = np.arange(0, encoded.size, max(1, encoded.size // FEATURE_ROWS))
+    own = [encoded.block(rows, member)[0] for member in range(encoded.members)]
+    features = np.stack(own).astype(np.float64)  # [M, n, d]
     if not np.isfinite(features).all():
         return None  # divergence says it
     std, size, rank = (np.array(part) for part in zip(*map(feature_statistics, features), strict=True))
