@@ -80,7 +80,38 @@ def test_the_table_and_the_files(files, capsys):
         "report.html",
         "result.json",
         "run.json",
+        "trust.json",
     ]
+    for row in rows:
+        assert row["interval"]["low"] <= row["value"] <= row["interval"]["high"]
+        assert (row["interval"]["level"], row["interval"]["episodes"]) == (0.95, 30)
+        assert row["warnings"] == [
+            f"{d['message']}; {d['advice']}" if d["advice"] else d["message"] for d in row["diagnosis"]
+        ]
+    assert [row["interval"]["kind"] for row in rows[:4]] == ["percentile", "percentile", "t", "t"]
+    trust = json.loads((files / "out/trust.json").read_text())
+    assert [r["method"] for r in trust["ranking"]] == ["fqe", "rope+fqe"]  # the baselines tell nothing apart
+    assert sorted(trust["ranking"][0]["policies"]) == ["policy", "policy@mean"]
+    assert [c["policy"] for c in trust["coverage"]] == ["policy", "policy@mean"]
+
+
+def test_true_values_bring_scores_and_a_finished_run_can_be_scored_later(files, capsys):
+    command = ["log.npz", "policy.npz", "policy.npz@mean", "--method", "lspe", "--gamma", "0.9", "--out", "out"]
+    assert call(*command) == 0
+    assert "probability of being the best" in capsys.readouterr().out
+    Path("truth.json").write_text('{"policy": -20.0, "policy@mean": -10.0, "someone else": 3}')
+    assert call(*command, "--resume", "--truth", "truth.json") == 0
+    printed = capsys.readouterr().out
+    for word in ("spearman", "regret@1", "absolute_error", "true"):
+        assert word in printed
+
+
+def test_without_resampling_there_is_no_interval(files, capsys):
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--no-resample", "--json"]
+    assert call(*command) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["interval"] is None
+    assert row["config"]["resample"] is False
 
 
 def test_json_prints_the_list_and_nothing_else(files, capsys):
@@ -205,6 +236,17 @@ BAD = {
     "steps": (lambda: ["log.npz", "policy.npz", "--steps", "0"], "steps"),
     "seed": (lambda: ["log.npz", "policy.npz", "--seed", "-1"], "seed"),
     "draws": (lambda: ["log.npz", "policy.npz", "--draws", "0"], "actions per state"),
+    "level": (lambda: ["log.npz", "policy.npz", "--level", "95"], "the level is 95"),
+    "interval": (lambda: ["log.npz", "policy.npz", "--interval", "wide"], "unknown interval 'wide'"),
+    "no truth": (lambda: ["log.npz", "policy.npz", "--truth", "absent.json"], "absent.json: no such file of true"),
+    "truth of others": (
+        lambda: [Path("t.json").write_text('{"x": 1}') and "log.npz", "policy.npz", "--truth", "t.json"],
+        "no value for 'policy'",
+    ),
+    "truth that is none": (
+        lambda: [Path("t.json").write_text('{"policy": "good"}') and "log.npz", "policy.npz", "--truth", "t.json"],
+        "the true value of 'policy' is 'good'",
+    ),
     "no config": (lambda: ["log.npz", "policy.npz", "--config", "absent.toml"], "absent.toml: no such configuration"),
     "config": (
         lambda: [Path("x.toml").write_text("gamma = ") and "log.npz", "policy.npz", "--config", "x.toml"],

@@ -86,7 +86,7 @@ def truncation(e: Evidence) -> Finding | None:
 def horizon(e: Evidence) -> Finding | None:
     data, steps = e.problem.dataset, 1.0 / (1.0 - e.problem.gamma)
     longest = int(np.diff(data.starts).max())
-    if steps <= longest:
+    if steps <= longest + 0.5:
         return None
     return Finding(
         "horizon",

@@ -1,0 +1,226 @@
+"""Every doubt: a case where it fires, and one where it does not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ropeval.data import Transitions, make_problem
+from ropeval.estimators.estimator import EffectiveSize, Estimated
+from ropeval.evaluation import doubts_fit, doubts_log
+from ropeval.evaluation.diagnose import CHECKS, compare_methods, diagnose
+from ropeval.evaluation.evidence import Evidence
+from ropeval.evaluation.result import Coverage, Estimate, Interval
+from ropeval.learning.engine import Run, Trained, member_keys
+from ropeval.learning.resample import Resamples
+from tests.problems import Chain, LinearQuadratic
+
+GAMMA, MEMBERS = 0.9, 2
+
+
+@pytest.fixture(scope="module")
+def calm():
+    """Nothing to complain about: a chain that ends, 200 episodes, two members that agree."""
+    chain = Chain()
+    problem = make_problem(chain.log(200, right=0.7), chain.policy(0.8), GAMMA, draws=2)
+    run = Run(member_keys(0, MEMBERS), resamples=Resamples(0, 200))
+    return Evidence(problem, 0.3, np.zeros(MEMBERS, bool), {}, Estimated(np.array([0.3, 0.31])), run)
+
+
+def test_nothing_fires_without_reason(calm):
+    assert diagnose(calm) == []
+
+
+def test_the_worst_comes_first_and_remarks_of_the_method_are_kept(calm):
+    found = diagnose(replace(calm, value=1e3, diverged=np.array([False, True]), remarks=("odd features",)))
+    assert [f.code for f in found] == ["divergence", "out-of-bounds", "method"]
+    assert [f.severity for f in found] == ["severe", "severe", "warning"]
+    assert found[2].sentence == "odd features"
+
+
+def test_every_finding_has_a_sentence_and_says_what_to_do(calm):
+    bad = [
+        replace(calm, diverged=np.array([True, False])),
+        replace(calm, value=1e3),
+        replace(calm, coverage=covering(0.9)),
+        replace(calm, estimated=replace(calm.estimated, effective=EffectiveSize(2.0, True))),
+    ]
+    for evidence in bad:
+        (found,) = diagnose(evidence)
+        assert len(found.message) > 30
+        assert len(found.advice) > 10
+        assert found.numbers
+        assert found.code in __import__("ropeval.evaluation.diagnose").evaluation.diagnose.__doc__
+    assert len(CHECKS) == 10
+
+
+# --- what was learned -----------------------------------------------------------------------------------------
+
+
+def test_divergence(calm):
+    found = doubts_fit.divergence(replace(calm, diverged=np.array([True, False])))
+    assert "1 of 2 members" in found.message
+    assert found.severity == "severe"
+    whole = doubts_fit.divergence(replace(calm, diverged=np.array([True, True]), value=None))
+    assert "there is no estimate" in whole.message
+    some = replace(calm.estimated, replicates=np.array([1.0, np.nan, 1.0, 1.0] * 10))
+    assert "10 of 40 resampled logs" in doubts_fit.divergence(replace(calm, estimated=some)).message
+    fine = replace(calm.estimated, replicates=np.ones(40))
+    assert doubts_fit.divergence(replace(calm, estimated=fine)) is None
+    assert doubts_fit.divergence(calm) is None
+
+
+def test_out_of_bounds(calm):
+    assert doubts_fit.out_of_bounds(replace(calm, value=9.9)) is None  # rewards up to 1, horizon 10
+    found = doubts_fit.out_of_bounds(replace(calm, value=10.5))
+    assert found.numbers["high"] == pytest.approx(10.0, rel=1e-5)
+    assert doubts_fit.out_of_bounds(replace(calm, value=-1.5)).code == "out-of-bounds"
+
+
+def encoded(calm, features):
+    rows = calm.problem.transitions.rows._replace(x=features, next_x=features[:, :, None])
+    return replace(calm, features=Transitions(rows, features[:, :1, None], per_member=True))
+
+
+def test_collapse(calm):
+    rng = np.random.default_rng(0)
+    size = len(calm.problem.dataset)
+    healthy = np.tanh(rng.standard_normal((MEMBERS, size, 6))).astype(np.float32)
+    assert doubts_fit.collapse(encoded(calm, healthy)) is None
+    flat = doubts_fit.collapse(encoded(calm, 0.4 + 0.01 * healthy))
+    assert "collapsed" in flat.message
+    assert flat.numbers["feature_std"] < 0.01
+    line = doubts_fit.collapse(encoded(calm, np.repeat(healthy[:, :, :1], 6, axis=2)))  # one direction, six times
+    assert line.numbers["effective_rank"] == pytest.approx(1.0, abs=1e-3)
+    signs = doubts_fit.collapse(encoded(calm, np.sign(healthy)))
+    assert "saturated" in signs.message
+    assert signs.severity == "warning"
+    assert doubts_fit.collapse(calm) is None
+
+
+def test_the_effective_rank_counts_directions():
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((5_000, 8))
+    assert doubts_fit.feature_statistics(features)[2] == pytest.approx(8.0, abs=0.05)
+    padded = np.concatenate([features[:, :3], np.zeros((5_000, 5))], axis=1)
+    assert doubts_fit.feature_statistics(padded)[2] == pytest.approx(3.0, abs=0.05)
+
+
+def trained(curve):
+    curve = np.repeat(np.asarray(curve, np.float32)[:, None], MEMBERS, axis=1)
+    return {"fqe": Trained(None, np.arange(len(curve)), {"estimate": curve}, np.full(MEMBERS, -1))}
+
+
+def test_not_converged(calm):
+    rising, settled = np.linspace(0, 1, 40), np.concatenate([np.linspace(0, 1, 20), np.ones(20)])
+    found = doubts_fit.not_converged(replace(calm, trained=trained(rising)))
+    assert found.numbers["before"] < found.numbers["after"]
+    assert doubts_fit.not_converged(replace(calm, trained=trained(settled))) is None
+
+
+class Residuals:
+    """A q that is off by `seen` or `unseen` on average and by noise, by whether a member's log holds the episode."""
+
+    def __init__(self, evidence, seen=0.0, unseen=0.0, noise=(1.0, 1.0)):
+        self.evidence, self.means, self.noise = evidence, (seen, unseen), noise
+
+    def bellman_errors(self, rows):
+        data, counts = self.evidence.problem.dataset, self.evidence.run.counts
+        held = counts[:, np.searchsorted(data.starts, rows, side="right") - 1] > 0
+        normal = np.random.default_rng(0).standard_normal(held.shape)
+        return np.where(held, self.means[0] + self.noise[0] * normal, self.means[1] + self.noise[1] * normal)
+
+
+def test_bellman_residual(calm):
+    def ask(**how):
+        q = Residuals(calm, **how)
+        return doubts_fit.bellman_residual(replace(calm, estimated=replace(calm.estimated, q=q)))
+
+    assert ask(noise=(0.1, 0.1)) is None
+    off = ask(unseen=0.05, noise=(0.1, 0.1))  # adds up to 0.5, of an estimate of 0.3
+    assert off.numbers["worth"] == pytest.approx(0.5, abs=0.1)
+    assert "has not seen" in off.message
+    by_heart = ask(noise=(0.01, 0.03))
+    assert "by heart" in by_heart.message
+    q = Residuals(calm, unseen=1.0)
+    everything = replace(calm, run=Run(member_keys(0, MEMBERS)), estimated=replace(calm.estimated, q=q))
+    assert doubts_fit.bellman_residual(everything) is None  # nothing was held out
+
+
+# --- the log --------------------------------------------------------------------------------------------------
+
+
+def covering(outside):
+    return Coverage("p", [0.0, 0.5, 1.0], [0.0, 1.0, 2.0], [0.0, 4.0, 9.0], outside, 0.95, [], [], [0.5, 0.2])
+
+
+def test_coverage(calm):
+    assert doubts_log.coverage(replace(calm, coverage=covering(0.2))) is None
+    assert doubts_log.coverage(calm) is None
+    found = doubts_log.coverage(replace(calm, coverage=covering(0.5)))
+    assert found.severity == "warning"
+    assert "median distance 4 against 1" in found.message
+    assert doubts_log.coverage(replace(calm, coverage=covering(0.8))).severity == "severe"
+
+
+def test_effective_sample_size(calm):
+    def ask(size):
+        estimated = replace(calm.estimated, effective=EffectiveSize(size, False))
+        return doubts_log.effective_sample_size(replace(calm, estimated=estimated))
+
+    assert (ask(150.0).severity, ask(150.0).advice) == ("note", "")
+    assert ask(3.0).severity == "severe"
+    assert "never takes" in ask(0.0).message
+    assert doubts_log.effective_sample_size(calm) is None
+
+
+def of_log(calm, log, gamma=GAMMA, **estimated):
+    problem = make_problem(log, LinearQuadratic().policy(0.0), gamma)
+    return replace(calm, problem=problem, estimated=replace(calm.estimated, **estimated))
+
+
+def test_few_episodes(calm):
+    assert doubts_log.few_episodes(of_log(calm, LinearQuadratic().log(20))) is None
+    assert doubts_log.few_episodes(of_log(calm, LinearQuadratic().log(19))).severity == "warning"
+    assert doubts_log.few_episodes(of_log(calm, LinearQuadratic().log(1))).severity == "severe"
+
+
+def test_truncation(calm):
+    q = Residuals(calm)
+    found = doubts_log.truncation(of_log(calm, LinearQuadratic().log(30, length=10), q=q))
+    assert found.numbers == pytest.approx({"cut": 1.0, "beyond": 0.9**10})
+    assert doubts_log.truncation(of_log(calm, LinearQuadratic().log(30, length=40), q=q)) is None
+    assert doubts_log.truncation(replace(calm, estimated=replace(calm.estimated, q=q))) is None  # the chain ends
+    assert doubts_log.truncation(of_log(calm, LinearQuadratic().log(30, length=10))) is None  # without q: its own words
+
+
+def test_horizon(calm):
+    assert doubts_log.horizon(of_log(calm, LinearQuadratic().log(30, length=10), 0.9)) is None
+    found = doubts_log.horizon(of_log(calm, LinearQuadratic().log(30, length=10), 0.99))
+    assert found.numbers == pytest.approx({"horizon": 100.0, "longest": 10})
+    assert found.severity == "warning"
+    log = LinearQuadratic().log(30, length=10)
+    ends = replace(log, terminations=log.truncations, truncations=log.terminations)
+    assert doubts_log.horizon(of_log(calm, ends, 0.99)).severity == "note"  # every episode ends of itself
+
+
+# --- several methods ------------------------------------------------------------------------------------------
+
+
+def estimate(policy, method, low, high):
+    middle = (low + high) / 2
+    return Estimate(policy, "stochastic", method, middle, low, high, [middle], [], [], {}, "", "", 0.0,
+                    interval=Interval(low, high, 0.95, "t", 10, 50))  # fmt: skip
+
+
+def test_disagreement():
+    results = [
+        estimate("a", "fqe", 0.0, 1.0), estimate("a", "wdr", 0.5, 2.0), estimate("a", "rope+fqe", 5.0, 6.0),
+        estimate("a", "mean-return", 50.0, 60.0), estimate("b", "fqe", 80.0, 90.0),
+    ]  # fmt: skip
+    fqe, wdr, rope, mean_return, other = compare_methods(results, {"mean-return"})
+    assert [f.code for f in fqe.diagnosis] == ["disagreement"]
+    assert fqe.diagnosis[0].numbers == {"rope+fqe": 5.5}
+    assert "contradicts fqe, wdr" in rope.warnings[0]
+    assert wdr.diagnosis[0].numbers == {"rope+fqe": 5.5}
+    assert (mean_return.diagnosis, other.diagnosis) == ([], [])
