@@ -85,7 +85,8 @@ def test_the_table_and_the_files(files, capsys):
     for row in rows:
         assert row["interval"]["low"] <= row["value"] <= row["interval"]["high"]
         assert (row["interval"]["level"], row["interval"]["episodes"]) == (0.95, 30)
-        assert row["warnings"] == [
+        expected = [f"{d['message']}; {d['advice']}" if d["advice"] else d["message"] for d in row["diagnosis"]]
+        assert row["warnings"] == expected
             f"{d['message']}; {d['advice']}" if d["advice"] else d["message"] for d in row["diagnosis"]
         ]
     assert [row["interval"]["kind"] for row in rows[:4]] == ["percentile", "percentile", "t", "t"]
