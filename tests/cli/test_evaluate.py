@@ -87,8 +87,6 @@ def test_the_table_and_the_files(files, capsys):
         assert (row["interval"]["level"], row["interval"]["episodes"]) == (0.95, 30)
         expected = [f"{d['message']}; {d['advice']}" if d["advice"] else d["message"] for d in row["diagnosis"]]
         assert row["warnings"] == expected
-            f"{d['message']}; {d['advice']}" if d["advice"] else d["message"] for d in row["diagnosis"]
-        ]
     assert [row["interval"]["kind"] for row in rows[:4]] == ["percentile", "percentile", "t", "t"]
     trust = json.loads((files / "out/trust.json").read_text())
     assert [r["method"] for r in trust["ranking"]] == ["fqe", "rope+fqe"]  # the baselines tell nothing apart
