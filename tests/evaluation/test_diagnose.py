@@ -124,11 +124,12 @@ class Residuals:
     def __init__(self, evidence, seen=0.0, unseen=0.0, noise=(1.0, 1.0)):
         self.evidence, self.means, self.noise = evidence, (seen, unseen), noise
 
-    def bellman_errors(self, rows):
+    def backup(self, rows):
         data, counts = self.evidence.problem.dataset, self.evidence.run.counts
         held = counts[:, np.searchsorted(data.starts, rows, side="right") - 1] > 0
         normal = np.random.default_rng(0).standard_normal(held.shape)
-        return np.where(held, self.means[0] + self.noise[0] * normal, self.means[1] + self.noise[1] * normal)
+        errors = np.where(held, self.means[0] + self.noise[0] * normal, self.means[1] + self.noise[1] * normal)
+        return np.zeros_like(errors), errors
 
 
 def test_bellman_residual(calm):

@@ -73,6 +73,14 @@ def evaluate(
             "are no intervals.  [default: resample]",
         ),
     ] = None,
+    tune: Annotated[
+        bool | None,
+        typer.Option(
+            "--tune",
+            help="Choose β, d and learning rates of every method for every policy by a tournament of fitted values on "
+            "the log. Takes as long as 3 (fqe) or 27 (rope+fqe) members more; what it is worth: docs/tuning.md.",
+        ),
+    ] = None,
     truth: Annotated[
         Path | None,
         typer.Option(help="JSON file {policy: true value}, where known: adds errors, rank correlation and regret."),
@@ -105,6 +113,7 @@ def evaluate(
     given = {
         "gamma": gamma, "method": method, "members": members, "steps": steps, "seed": seed, "draws": draws,
         "preset": preset, "interval": interval, "level": level, "resample": resample,
+        "tune": tune,
     }  # fmt: skip
     run(log, policies, given, set_ or [], config, truth, out, json, resume, overwrite)
 

@@ -25,6 +25,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "interval": (str,),
     "level": (float,),
     "resample": (bool,),
+    "tune": (bool,),
 }
 
 
@@ -59,6 +60,7 @@ def build_session(
         members=members,
         seed=seed,
         draws=options.get("draws"),
+        tune=bool(options.get("tune", False)),
         trust=Trust(**{name: options[name] for name in ("resample", "interval", "level") if name in options}),
     )
 

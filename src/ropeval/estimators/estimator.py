@@ -19,8 +19,8 @@ REPLICATES = 400  # resampled logs where an estimate costs next to nothing
 class ActionValues(Protocol):
     """Every member's q, as far as a diagnosis looks into it."""
 
-    def bellman_errors(self, rows: NDArray[np.int64]) -> Floats:
-        """[M, n] r + γ·E_{a'~π_e} q(s', a') − q(s, a) of the given logged steps."""
+    def backup(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """[M, n] q(s, a) and r + γ·E_{a'~π_e} q(s', a') of the given logged steps."""
         ...
 
 

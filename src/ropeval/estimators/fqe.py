@@ -96,12 +96,12 @@ class FittedQ:
     gamma: float
     scale: float  # the unit of reward that it was trained in
 
-    def bellman_errors(self, rows: NDArray[np.int64]) -> Floats:
-        """r + γ·E_{a'~π_e} q̄(s', a') − q̄(s, a) of some logged steps: [M, n]."""
+    def backup(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """q̄(s, a) and r + γ·E_{a'~π_e} q̄(s', a') of some logged steps: [M, n] each."""
         data = self.transitions.rows
         own = (slice(None), rows) if self.transitions.per_member else rows
         reward, discount = (np.asarray(a[rows], np.float64)[None] for a in (data.reward, data.discount))
-        return np.asarray(reward + discount * self._means(data.next_x[own]) - self._means(data.x[own]))
+        return self._means(data.x[own]), reward + discount * self._means(data.next_x[own])
 
     def on_logged(self) -> Floats:
         """q̄(s, a) of every logged step: [M, N]."""

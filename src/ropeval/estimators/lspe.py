@@ -227,15 +227,14 @@ class LinearQ:
     transitions: Transitions
     intercept: bool
 
-    def bellman_errors(self, rows: NDArray[np.int64]) -> Floats:
-        """r + γ·E_{a'~π_e} q(s', a') − q(s, a) of some logged steps: [M, n]."""
-        return np.stack(
-            [
-                joint @ np.concatenate([-theta, theta, np.ones(1)])
-                for member, theta in enumerate(self.thetas)
-                for joint in [_joint(self.transitions, member, rows, self.intercept, None)]
-            ]
-        )
+    def backup(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """q(s, a) and r + γ·E_{a'~π_e} q(s', a') of some logged steps: [M, n] each."""
+        values, backups = [], []
+        for member, theta in enumerate(self.thetas):
+            joint = _joint(self.transitions, member, rows, self.intercept, None)  # [n, 2d + 1]
+            values.append(joint[:, : len(theta)] @ theta)
+            backups.append(joint[:, len(theta) :] @ np.append(theta, 1.0))
+        return np.stack(values), np.stack(backups)
 
 
 def estimate(problem: Problem, config: LSPEConfig, run: Run) -> Estimated:

@@ -152,7 +152,8 @@ def bellman_residual(e: Evidence) -> Finding | None:
     data = e.problem.dataset
     rows = np.arange(len(data))[:: max(1, len(data) // RESIDUAL_ROWS)]
     episode = np.searchsorted(data.starts, rows, side="right") - 1
-    errors = e.estimated.q.bellman_errors(rows)  # [M, n]
+    values, backups = e.estimated.q.backup(rows)  # [M, n]
+    errors = backups - values
     unseen = e.run.counts[:, episode] == 0  # [M, n]
     if not unseen.any(axis=1).all() or unseen.all(axis=1).any():
         return None

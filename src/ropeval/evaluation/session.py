@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from ropeval.data import Dataset, Problem, make_problem
@@ -27,7 +28,9 @@ from ropeval.evaluation.evaluate import Trust, answer
 from ropeval.evaluation.methods import Method
 from ropeval.evaluation.rank import Truth, rank, scores
 from ropeval.evaluation.result import Coverage, Estimate, Ranking
+from ropeval.evaluation.tune import tune, with_settings
 from ropeval.files import write_atomically, write_text
+from ropeval.learning.checkpoint import Checkpoint
 from ropeval.policies import Policy
 from ropeval.policies.policy import draw_actions
 from ropeval.version import __version__
@@ -48,6 +51,7 @@ class Session:
     seed: int
     draws: int | None = None
     trust: Trust = field(default_factory=Trust)
+    tune: bool = False  # choose β, d and learning rates by a tournament first (see tune.py)
 
     def __post_init__(self) -> None:
         names = [p.name for p in self.policies]
@@ -81,6 +85,7 @@ class Session:
             "seed": self.seed,
             "draws": self.draws,
             **asdict(self.trust),
+            **({"tune": True} if self.tune else {}),
         }
 
     def _hash(self, policy: Policy) -> str:
@@ -142,7 +147,7 @@ def run_session(
             if estimate is None:
                 estimate = answer(
                     problem,
-                    method,
+                    _tuned(session, problem, method, work, number, report) if session.tune else method,
                     session.members,
                     session.seed,
                     session.trust,
@@ -151,11 +156,28 @@ def run_session(
                     checkpoints=work / str(number),
                 )
                 write_text(kept, json.dumps(estimate.to_json(everything=True)))
-                shutil.rmtree(work / str(number), ignore_errors=True)
+                for finished in (str(number), f"{number}-tune"):
+                    shutil.rmtree(work / finished, ignore_errors=True)
             if report:
                 report(number, "done", 1.0)
             results.append(estimate)
     return compare_methods(results, {name for name, entry in ESTIMATORS.items() if not entry.sees_policy})
+
+
+def _tuned(
+    session: Session, problem: Problem, method: Method, work: Path, number: int, report: Report | None
+) -> Method:
+    """The method with its own settings for this policy; chosen once, then kept, like everything that takes long."""
+    kept = work / f"{number}-chosen.json"
+    if kept.exists():
+        return with_settings(method, json.loads(kept.read_text(encoding="utf-8"))["chosen"])
+    checkpoint = Checkpoint(work / f"{number}-tune", f"{session.fingerprint} {jax.devices()[0].device_kind}")
+    found = tune(problem, method, session.seed, report=_numbered(report, number), checkpoint=checkpoint)
+    if found is None:
+        return method
+    about = {"chosen": found.chosen, "candidates": found.candidates, "losses": found.losses, "values": found.values}
+    write_text(kept, json.dumps(about))
+    return found.method
 
 
 def rankings(session: Session, results: Sequence[Estimate], folder: Path, truth: Truth | None) -> list[Ranking]:
