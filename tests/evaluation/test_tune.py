@@ -35,7 +35,7 @@ def test_the_exact_q_wins(place):
     tables = np.stack([*wrong[:place], exact, *wrong[place:]])
     losses = tournament(*backed_up(chain, log, tables))
     assert int(np.argmin(losses)) == place
-    assert np.sort(losses)[1] > 2 * losses[place]
+    assert np.sort(losses)[1] > 1.5 * losses[place]
 
 
 def test_candidates_are_all_combinations_with_one_rate_for_both_parts():
@@ -44,7 +44,8 @@ def test_candidates_are_all_combinations_with_one_rate_for_both_parts():
     assert [c["fqe.learning_rate"] for c in candidates(make_method("fqe"))] == [1e-4, 3e-4, 1e-3]
     found = candidates(make_method("rope+fqe"))
     assert len(found) == 27
-    assert {(c["rope.beta"], c["rope.dim"]) for c in found} == {
+    pairs = {(beta, dim) for beta in (0.1, 1.0, 10.0) for dim in ("X/3", "X/2", "X")}
+    assert {(c["rope.beta"], c["rope.dim"]) for c in found} == pairs
         (b, d) for b in (0.1, 1, 10) for d in ("X/3", "X/2", "X")
     }
     assert all(c["rope.learning_rate"] == c["fqe.learning_rate"] for c in found)
