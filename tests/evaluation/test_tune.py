@@ -46,8 +46,6 @@ def test_candidates_are_all_combinations_with_one_rate_for_both_parts():
     assert len(found) == 27
     pairs = {(beta, dim) for beta in (0.1, 1.0, 10.0) for dim in ("X/3", "X/2", "X")}
     assert {(c["rope.beta"], c["rope.dim"]) for c in found} == pairs
-        (b, d) for b in (0.1, 1, 10) for d in ("X/3", "X/2", "X")
-    }
     assert all(c["rope.learning_rate"] == c["fqe.learning_rate"] for c in found)
 
 
