@@ -5,9 +5,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import polars
 
 from ropeval.evaluation.result import Coverage, Estimate, Finding, Interval, Ranking
-from ropeval.evaluation.session import write_results
+from ropeval.evaluation.session import results_json
 
 METHODS = ("mean-reward", "fqe", "rope+fqe")
 VALUES = {"mean-reward": (5.0, 5.0), "fqe": (10.0, 2.0), "rope+fqe": (8.0, 6.0)}
@@ -77,7 +78,11 @@ def trust(policies: tuple[str, ...] = ("left", "right")) -> dict[str, list[dict[
 
 def folder(path: Path, policies: tuple[str, ...] = ("left", "right")) -> Path:
     """What `ropeval evaluate` leaves behind."""
-    write_results(estimates(policies), path)
+    path.mkdir(parents=True, exist_ok=True)
+    results = estimates(policies)
+    (path / "result.json").write_text(results_json(results), encoding="utf-8")
+    curves = [{"policy": r.policy, "method": r.method, **row} for r in results for row in r.curves]
+    polars.DataFrame(curves).write_parquet(path / "curves.parquet")
     about = {
         "version": "0", "log": f"{policies[0]}.npz", "gamma": 0.9, "members": 2, "seed": 3,
         "policies": [{"name": p, "kind": "deterministic", "sha256": "cd" * 32} for p in policies],

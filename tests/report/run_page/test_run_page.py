@@ -1,11 +1,13 @@
 """`report.html` of made-up results: every section is there, and it works in a real browser."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from ropeval.cli.main import main
+from ropeval.errors import UserError
 from ropeval.report.run_page import Outcome, read_outcome, run_page, write_page
 from tests.report.html.test_page import HOSTILE, Outline
 from tests.report.outcomes import estimate, folder
@@ -52,6 +54,19 @@ def test_one_file_beside_the_results_and_nothing_else(tmp_path, page):
     names = {p.name for p in (tmp_path / "run").iterdir()}
     assert names == {"curves.parquet", "result.json", "report.html", "run.json", "trust.json"}
     assert len(page) < 1_500_000
+
+
+def test_fields_of_the_wrong_kind_are_no_traceback(tmp_path):
+    path = folder(tmp_path) / "result.json"
+    rows = json.loads(path.read_text())
+    path.write_text(json.dumps([rows[0] | {"value": "much"}]))
+    with pytest.raises(UserError, match="not what ropeval"):
+        write_page(tmp_path)
+    assert not (tmp_path / "report.html").exists()
+    path.write_text(
+        json.dumps([rows[0] | {"diagnosis": [{"code": "new", "severity": "odd", "message": "m", "advice": ""}]}])
+    )
+    assert "<strong>odd</strong>" in write_page(tmp_path).read_text()
 
 
 def test_many_policies_stay_a_page(tmp_path):

@@ -63,26 +63,31 @@ def worst(estimate: Estimate) -> int:
     """0 if there is nothing to say against it, and the more the worse."""
     if estimate.value is None:
         return len(SEVERITIES) + 1
-    return max((len(SEVERITIES) - SEVERITIES.index(f.severity) for f in findings(estimate)), default=0)
+    return max((len(SEVERITIES) - place(f.severity) for f in findings(estimate)), default=0)
+
+
+def place(severity: str) -> int:
+    """Among the severities, worst first; one that a newer version may have invented comes after them."""
+    return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)  # type: ignore[arg-type]
 
 
 def read_outcome(folder: Path, truth: Mapping[str, float] | None = None) -> Outcome:
     """Read a finished run. What an older or simpler run did not write is left out."""
     if not (folder / "result.json").is_file():
-        hint = (
-            "the run was not finished; the same command with --resume goes on"
-            if (folder / "run.json").is_file()
-            else ("give the folder that `ropeval evaluate --out` wrote to")
-        )
+        begun = (folder / "run.json").is_file()
+        hint = "give the folder that `ropeval evaluate --out` wrote to"
+        if begun:
+            hint = "the run was not finished; the same command with --resume goes on"
         raise UserError(f"{folder}: there is no result.json in it: {hint}")
     trust = _read_json(folder / "trust.json")
+    known = trust.get("truth") or {}  # true values, where a run was told them
     try:
         rankings = [Ranking(**row) for row in trust.get("ranking", [])]
         coverage = [Coverage(**row) for row in trust.get("coverage", [])]
     except (TypeError, AttributeError) as error:
         raise UserError(f"{folder / 'trust.json'}: cannot be read as rankings and coverage ({error})") from error
     return Outcome(
-        load_results(folder), _read_json(folder / "run.json"), rankings, coverage, _read_curves(folder), truth or {}
+        load_results(folder), _read_json(folder / "run.json"), rankings, coverage, _read_curves(folder), truth or known
     )
 
 

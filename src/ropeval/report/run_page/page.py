@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ropeval.errors import UserError
 from ropeval.evaluation.result import Ranking
 from ropeval.files import write_text
 from ropeval.report.html import Note, Page, Shaded, Table
@@ -19,6 +20,7 @@ from ropeval.report.run_page.training import (
     loss_figure,
 )
 from ropeval.report.run_page.words import answer, citation, headline_method, notes
+from ropeval.version import __version__
 
 NAME = "report.html"
 
@@ -26,7 +28,12 @@ NAME = "report.html"
 def write_page(folder: Path, truth: Mapping[str, float] | None = None, out: Path | None = None) -> Path:
     """Draw the results in `folder` as one page, `report.html` beside them unless `out` is given."""
     path = out or folder / NAME
-    write_text(path, run_page(read_outcome(folder, truth)).html())
+    outcome = read_outcome(folder, truth)
+    try:
+        html = run_page(outcome).html()
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+        raise UserError(f"{folder}: its files are not what ropeval {__version__} writes ({error!r})") from error
+    write_text(path, html)
     return path
 
 

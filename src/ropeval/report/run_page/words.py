@@ -4,7 +4,7 @@ from collections import Counter
 
 from ropeval.evaluation.result import SEVERITIES, Estimate
 from ropeval.report.html import Note
-from ropeval.report.run_page.outcome import BASELINES, Outcome, findings, worst
+from ropeval.report.run_page.outcome import BASELINES, Outcome, findings, place, worst
 from ropeval.report.table import number
 from ropeval.version import __version__
 
@@ -82,7 +82,7 @@ def notes(outcome: Outcome) -> list[Note]:
             key = (finding.severity, finding.code or finding.message, finding.advice)
             cases.setdefault(key, []).append((f"{estimate.policy} by {estimate.method}", finding.message))
     told = []
-    for (severity, code, advice), found in sorted(cases.items(), key=lambda item: SEVERITIES.index(item[0][0])):
+    for (severity, code, advice), found in sorted(cases.items(), key=lambda item: place(item[0][0])):
         messages = list(dict.fromkeys(message for _, message in found))
         action = f"What to do: {advice}." if advice else ""
         if len(messages) == 1:
