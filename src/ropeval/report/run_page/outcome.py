@@ -68,7 +68,7 @@ def worst(estimate: Estimate) -> int:
 
 def place(severity: str) -> int:
     """Among the severities, worst first; one that a newer version may have invented comes after them."""
-    return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)  # type: ignore[arg-type]
+    return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
 
 
 def read_outcome(folder: Path, truth: Mapping[str, float] | None = None) -> Outcome:
