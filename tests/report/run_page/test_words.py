@@ -17,6 +17,20 @@ def test_the_learned_method_with_least_against_it_speaks():
     assert headline_method(Outcome([estimate("p", "mean-reward", 1.0), estimate("p", "fqe", None)])) == "mean-reward"
 
 
+def test_who_contradicts_more_speaks_less():
+    def against(*others: str) -> tuple[Finding, ...]:
+        return (Finding("disagreement", "warning", "m", "", dict.fromkeys(others, 1.0)),)
+
+    split = [
+        estimate("p", "lspe", 9.0, against("fqe", "model")),
+        estimate("p", "fqe", 1.0, against("lspe")),
+        estimate("p", "model", 1.1, against("lspe")),
+    ]
+    assert headline_method(Outcome(split)) == "fqe"
+    assert answer(Outcome(split)).endswith("according to fqe; lspe contradicts it.")
+    assert answer(Outcome(split[:1])).endswith("according to lspe; fqe and model contradict it.")
+
+
 def test_one_policy():
     assert answer(Outcome([estimate("left", "fqe", 10.0)])) == (
         "left would earn about 10 (95% interval 9 to 12) according to fqe; no warning speaks against it."

@@ -19,8 +19,13 @@ def distance_figure(outcome: Outcome) -> Figure:
     for place, found in enumerate(outcome.coverage):
         dash = DASHES[place // 7 % len(DASHES)]  # once all colours are used
         traces.append(_shares(found.policy_distances, found.levels, looks[found.policy], dash))
+    # The last few per cent lie far out in any log: they are in the table, and within reach of the mouse.
+    bulk = [d for c in outcome.coverage for far in (c.log_distances, c.policy_distances) for d in _bulk(c, far)]
     layout = {
-        "xaxis": {"title": {"text": "distance to the nearest logged pair"}, "rangemode": "tozero"},
+        "xaxis": {
+            "title": {"text": "distance to the nearest logged pair"},
+            "range": [0, 1.15 * max(bulk, default=1.0)],
+        },
         "yaxis": {"title": {"text": "share of pairs that are nearer"}, "tickformat": ".0%", "range": [0, 1.02]},
     }
     told = ". ".join(f"{c.policy}: {c.outside:.0%} outside" for c in outcome.coverage)
@@ -33,6 +38,10 @@ def distance_figure(outcome: Outcome) -> Figure:
         f"“Outside” is the share of a policy's pairs further out than {first.spread_level:.0%} of the logged ones.",
         table=table, series=[LOG, *looks.values()], height=330,
     )  # fmt: skip
+
+
+def _bulk(found: Coverage, distances: list[float]) -> list[float]:
+    return [d for level, d in zip(found.levels, distances, strict=True) if level <= found.spread_level]
 
 
 def _shares(distances: list[float], levels: list[float], look: Series, dash: str) -> dict[str, Any]:

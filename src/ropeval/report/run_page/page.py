@@ -99,10 +99,12 @@ def _add_ranking(page: Page, outcome: Outcome) -> None:
         "Ranking",
         "Policies are compared within the same resamples of the log, so that luck which all of them share cancels out.",
     )
+    scores = list(dict.fromkeys(name for ranking in outcome.rankings for name in ranking.truth or {}))
+    if scores:
+        rows = [[r.method, *((r.truth or {}).get(name) for name in scores)] for r in outcome.rankings]
+        section.table(Table(["method", *scores], rows, "Against the true values, as the DOPE benchmark scores"))
     for ranking in outcome.rankings:
         section.heading(ranking.method).table(_best(ranking)).table(_pairs(ranking))
-        if ranking.truth:
-            section.text("Against the true values:").pairs({k: f"{v:.4g}" for k, v in ranking.truth.items()})
 
 
 def _best(ranking: Ranking) -> Table:
@@ -120,7 +122,7 @@ def _pairs(ranking: Ranking) -> Table:
     rows: list[list[Any]] = []
     for i, policy in enumerate(ranking.policies):
         cells = [
-            "–" if i == j else Shaded(f"{ranking.beats[i][j]:.2f}", ranking.beats[i][j])
+            Shaded("–", 0.0) if i == j else Shaded(f"{ranking.beats[i][j]:.2f}", ranking.beats[i][j])
             for j in range(len(ranking.policies))
         ]
         rows.append([policy, *cells])

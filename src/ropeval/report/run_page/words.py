@@ -15,15 +15,22 @@ SINGULARS = {"severe": "severe finding", "warning": "warning", "note": "note"}
 def headline_method(outcome: Outcome) -> str | None:
     """The method that the answer is taken from: learned rather than trivial, then the one with least against it.
 
-    Without the truth nobody can say which method is right; this is a rule for reading, and the page says so.
+    A method that contradicts two others has more against it than each of those. Without the truth nobody can say which
+    method is right: this is a rule for reading, and the page says so.
     """
 
     def rank(method: str) -> tuple[bool, int, int]:
-        found = [worst(e) for e in outcome.estimates if e.method == method]
-        return method in BASELINES, max(found), sum(found)
+        own = [e for e in outcome.estimates if e.method == method]
+        weight = sum(worst(e) + len(contradicting(e)) for e in own)
+        return method in BASELINES, max(map(worst, own)), weight
 
     answered = [m for m in outcome.methods if any(e.method == m and e.value is not None for e in outcome.estimates)]
     return min(answered, key=rank, default=None)
+
+
+def contradicting(estimate: Estimate) -> list[str]:
+    """The methods whose intervals for the same policy lie elsewhere."""
+    return [name for f in findings(estimate) if f.code == "disagreement" for name in f.numbers]
 
 
 def answer(outcome: Outcome) -> str:
@@ -65,13 +72,19 @@ def _sure(estimate: Estimate) -> str:
 
 
 def _against(estimates: list[Estimate]) -> str:
-    counts = Counter(f.severity for e in estimates for f in findings(e))
+    counts = Counter(f.severity for e in estimates for f in findings(e) if f.code != "disagreement")
     told = [
         f"{counts[s]} {(SINGULARS if counts[s] == 1 else PLURALS)[s]}" for s in SEVERITIES if s != "note" and counts[s]
     ]
-    if not told:
-        return "no warning speaks against it"
-    return f"{' and '.join(told)} {'speaks' if sum(counts[s] for s in SEVERITIES[:2]) == 1 else 'speak'} against it"
+    others = " and ".join(dict.fromkeys(name for e in estimates for name in contradicting(e)))
+    words = []
+    if told:
+        words.append(
+            f"{' and '.join(told)} {'speaks' if told[0].startswith('1 ') and len(told) == 1 else 'speak'} against it"
+        )
+    if others:
+        words.append(f"{others} {'contradict' if ' and ' in others else 'contradicts'} it")
+    return ", and ".join(words) or "no warning speaks against it"
 
 
 def notes(outcome: Outcome) -> list[Note]:
