@@ -9,7 +9,7 @@ import tempfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +25,46 @@ UNREADABLE = (
 )  # fmt: skip
 
 
+# So much from so little is no honest compression: a file that claims it is refused before it is unpacked.
+BOMB_BYTES, BOMB_RATIO = 1 << 30, 100
+
+
 def read_npz(path: Path, names: tuple[str, ...] | None = None, what: str = "") -> dict[str, NDArray[Any]]:
     """The arrays of an `.npz` (only `names`, if given). Never unpickles anything."""
-    try:
+    with _reading_npz(path, what):
+        _refuse_bomb(path, what)
         with np.load(path, allow_pickle=False) as file:
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise UserError(f"{what}{path}: this is a single array, not an .npz archive of named arrays")
             return {name: file[name] for name in file.files if names is None or name in names}
+
+
+def npz_names(path: Path, what: str = "") -> list[str]:
+    """The names of the arrays in an `.npz`, without reading them."""
+    with _reading_npz(path, what), zipfile.ZipFile(path) as file:
+        return [name.removesuffix(".npy") for name in file.namelist()]
+
+
+@contextlib.contextmanager
+def _reading_npz(path: Path, what: str) -> Iterator[None]:
+    try:
+        yield
     except UserError:
         raise
     except UNREADABLE as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(f"{what}{path}: cannot be read as .npz, damaged or cut short? ({reason})") from error
+
+
+def _refuse_bomb(path: Path, what: str) -> None:
+    if not zipfile.is_zipfile(path):
+        return  # NumPy has its own words for that
+    with zipfile.ZipFile(path) as file:
+        claimed, stored = (sum(getattr(i, n) for i in file.infolist()) for n in ("file_size", "compress_size"))
+    if claimed > BOMB_BYTES and claimed > BOMB_RATIO * stored:
+        raise UserError(
+            f"{what}{path}: it would unpack {stored / 1e6:.1f} MB to {claimed / 1e9:.1f} GB; damaged or hostile"
+        )
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from ropeval.cli.data import ColumnsOption, LogArgument
 from ropeval.cli.progress import session_progress, stderr
 from ropeval.errors import UserError
 
@@ -19,19 +20,13 @@ Examples:
 
   ropeval evaluate log.npz a.npz b.npz uniform --gamma 0.95 --members 8 --out result
 
+  ropeval evaluate visits.csv policy.onnx --columns observations=age,dose* --columns episode_ids=patient
+
   ropeval evaluate log.npz ppo.zip+vecnormalize.pkl sac.zip@mean
 
   ropeval evaluate log.npz policy.npz@mean --method fqe --set fqe.layer_norm=true --json
 """
 
-LogArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="LOG",
-        help="The log: an .npz with observations, actions, rewards, terminations, truncations and, if known, "
-        "next_observations, episode_ids, log_probs (Minari's names); or a folder of such files.",
-    ),
-]
 PoliciesArgument = Annotated[
     list[str],
     typer.Argument(
@@ -88,6 +83,7 @@ def evaluate(
     preset: Annotated[
         str | None, typer.Option(help="default: minutes on a laptop. paper: the paper's settings, for a GPU.")
     ] = None,
+    columns: ColumnsOption = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="PART.FIELD=VALUE", help="Any field of any part, e.g. rope.beta=10."),
@@ -113,7 +109,7 @@ def evaluate(
     given = {
         "gamma": gamma, "method": method, "members": members, "steps": steps, "seed": seed, "draws": draws,
         "preset": preset, "interval": interval, "level": level, "resample": resample,
-        "tune": tune,
+        "tune": tune, "columns": columns,
     }  # fmt: skip
     run(log, policies, given, set_ or [], config, truth, out, json, resume, overwrite)
 
@@ -131,6 +127,7 @@ def run(
     overwrite: bool,
 ) -> None:
     from ropeval.cli.options import build_session, read_truth
+    from ropeval.data.quality import log_warnings
     from ropeval.evaluation.session import check_folder, rankings, results_json, run_session, write_results
     from ropeval.report.figures import draw_curves
     from ropeval.report.run_page import write_page
@@ -143,7 +140,8 @@ def run(
         session = build_session(log, policies, given, assignments, config)
     known = read_truth(truth, [p.name for p in session.policies]) if truth else None
     seen = session.dataset.observations[:NOTED]
-    for notice in (*session.dataset.notices, *(note for policy in session.policies for note in policy.notes(seen))):
+    of_policies = [note for policy in session.policies for note in policy.notes(seen)]
+    for notice in (*session.dataset.notices, *log_warnings(session.dataset), *of_policies):
         console.print(f"note: {notice}", highlight=False, markup=False)
     folder = out or Path("ropeval-results") / f"{Path(log).stem}-{session.fingerprint[:8]}"
     check_folder(session, folder, resume, overwrite)

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from ropeval.cli import bench, demo, evaluate, methods, report, tabular
+from ropeval.cli import bench, data, demo, evaluate, methods, report, tabular
 from ropeval.errors import UserError
 from ropeval.runtime import prepare
 from ropeval.version import __version__
@@ -39,6 +39,7 @@ app.command(epilog=evaluate.EPILOG)(evaluate.evaluate)
 app.command()(demo.demo)
 app.command()(methods.methods)
 app.command()(report.report)
+app.add_typer(data.app, name="data")
 app.add_typer(tabular.app, name="tabular")
 app.add_typer(bench.app, name="bench")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ropeval.data import load_dataset
+from ropeval.data.names import parse_columns
 from ropeval.errors import UserError, unknown_name
 from ropeval.evaluation.evaluate import DEFAULT_GAMMA, DEFAULT_MEMBERS, Trust
 from ropeval.evaluation.methods import DEFAULT_METHODS, check_overrides, make_method, parts
@@ -26,6 +27,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "level": (float,),
     "resample": (bool,),
     "tune": (bool,),
+    "columns": (list,),
 }
 
 
@@ -53,7 +55,7 @@ def build_session(
     if not 0 <= seed < 2**31:
         raise UserError(f"--seed is {seed}; it must be at least 0 and less than 2^31")
     return Session(
-        dataset=load_dataset(log),
+        dataset=load_dataset(log, parse_columns(map(str, options.get("columns", [])))),
         policies=[load_policy(spec) for spec in policies],
         methods=methods,
         gamma=float(options.get("gamma", DEFAULT_GAMMA)),

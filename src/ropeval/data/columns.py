@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data.dataset import Dataset, check_same_task
+from ropeval.data.dataset import Dataset, check_same_task, merge_notices
 from ropeval.errors import UserError
 from ropeval.files import UNREADABLE, release, unwritable
 
@@ -70,7 +70,7 @@ class ColumnsWriter:
         self._first: Dataset | None = None
         self._names: list[str] = []  # columns that every part has so far
         self._files: dict[str, _GrowingFile] = {}
-        self._notices: dict[str, None] = {}
+        self._notices: tuple[str, ...] = ()
         self._num_actions: int | None = None
         if self.folder.exists() and not (self.folder.is_dir() and (is_columns(self.folder) or _empty(self.folder))):
             raise UserError(f"{self.folder}: exists and is not a log in ropeval's own form; choose another name")
@@ -97,7 +97,7 @@ class ColumnsWriter:
             release(values)
         if part.num_actions is not None:
             self._num_actions = max(part.num_actions, self._num_actions or 0)
-        self._notices |= dict.fromkeys(part.notices)
+        self._notices = merge_notices([*self._notices, *part.notices])
 
     def __enter__(self) -> "ColumnsWriter":
         return self

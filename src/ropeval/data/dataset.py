@@ -1,7 +1,8 @@
 """A log of episodes as flat arrays with offsets, validated once, when it is made."""
 
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data.names import check_found
 from ropeval.errors import UserError
 from ropeval.files import release
 from ropeval.policies.policy import Space
@@ -90,9 +92,9 @@ class Dataset:
         )
 
     @staticmethod
-    def from_columns(columns: dict[str, NDArray[Any]], name: str = "log") -> "Dataset":
+    def from_columns(columns: dict[str, NDArray[Any]], name: str = "log", notices: Sequence[str] = ()) -> "Dataset":
         """Check the columns of one log (Minari's names) and put its episodes in order."""
-        return _build(columns, name)
+        return _build(columns, name, list(notices))
 
     @staticmethod
     def concatenate(parts: Sequence["Dataset"], name: str = "log") -> "Dataset":
@@ -115,7 +117,7 @@ class Dataset:
             log_probs=join("log_probs") if with_probs else None,
             num_actions=max(counts) if counts else None,
             name=name,
-            notices=tuple(n for p in parts for n in p.notices),
+            notices=merge_notices(n for p in parts for n in p.notices),
         )
 
 
@@ -132,6 +134,17 @@ def check_same_task(first: Dataset, part: Dataset) -> None:
         )
 
 
+def merge_notices(notices: Iterable[str]) -> tuple[str, ...]:
+    """Each notice once; where parts count steps (`3 of 40 steps …`), their counts are added up."""
+    counts: dict[str, list[int]] = {}
+    for notice in notices:
+        counted = re.match(r"(\d+) of (\d+)( steps.*)", notice, re.DOTALL)
+        sums = counts.setdefault(counted[3] if counted else notice, [0, 0])
+        for place in (0, 1):
+            sums[place] += int(counted[place + 1]) if counted else 0
+    return tuple(f"{part} of {whole}{text}" if whole else text for text, (part, whole) in counts.items())
+
+
 _JOINED = (
     "observations",
     "actions",
@@ -141,15 +154,11 @@ _JOINED = (
     "next_observations",
     "initial_observations",
 )
-_REQUIRED = ("observations", "actions", "rewards", "terminations", "truncations")
 
 
-def _build(raw: dict[str, NDArray[Any]], name: str) -> Dataset:
+def _build(raw: dict[str, NDArray[Any]], name: str, notices: list[str]) -> Dataset:
     columns = {key: np.asarray(value) for key, value in raw.items()}
-    missing = [key for key in _REQUIRED if key not in columns]
-    if missing:
-        found = ", ".join(sorted(columns)) or "nothing"
-        raise UserError(f"{name}: missing {', '.join(missing)}; found {found}. The names are Minari's.")
+    check_found(columns, {}, sorted(columns), name)
     steps = len(columns["rewards"]) if columns["rewards"].ndim else 0
     if steps == 0:
         raise UserError(f"{name}: the log is empty (rewards has no rows)")
@@ -158,7 +167,8 @@ def _build(raw: dict[str, NDArray[Any]], name: str) -> Dataset:
     actions, num_actions = _actions(columns, steps, name)
     rewards = _vector(columns, "rewards", steps, name)
     terminations = _flags(columns, "terminations", steps, name)
-    truncations = _flags(columns, "truncations", steps, name)
+    known = "truncations" in columns  # otherwise every episode that did not terminate was cut off at its end
+    truncations = _flags(columns, "truncations", steps, name) if known else np.zeros(steps, bool)
     log_probs = _vector(columns, "log_probs", steps, name) if "log_probs" in columns else None
     following = _matrix(columns, "next_observations", steps, name) if "next_observations" in columns else None
     if following is not None and following.shape != observations.shape:
@@ -166,11 +176,12 @@ def _build(raw: dict[str, NDArray[Any]], name: str) -> Dataset:
             f"{name}: next_observations has shape {following.shape}, observations {observations.shape}; they must agree"
         )
 
-    notices: list[str] = []
     order, starts = _episodes(columns, terminations | truncations, steps, name, notices)
     observations, actions, rewards = observations[order], actions[order], rewards[order]
     terminations, truncations = terminations[order], truncations[order]
     log_probs = log_probs[order] if log_probs is not None else None
+    if not known:
+        truncations[starts[1:] - 1] = True
     initial = observations[starts[:-1]]  # [E, S]
 
     if following is not None:

@@ -1,0 +1,147 @@
+"""`ropeval data info | convert | check`: look at a log, write it in another form, or have it checked."""
+
+import json as jsonlib
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ropeval.cli.progress import stderr
+from ropeval.errors import UserError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Look at logs, check them, convert them. Reads Minari, D4RL and d3rlpy HDF5, npz, Parquet, CSV.",
+)
+EPILOG = """
+Examples:
+
+  ropeval data info log.npz
+
+  ropeval data info visits.csv --columns observations=age,dose* --columns episode_ids=patient --columns time=day
+
+  ropeval data convert mujoco/hopper/medium-v0 hopper
+
+  ropeval data check hopper
+"""
+LogArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="LOG",
+        help="A Minari dataset (folder, or id of the local cache), HDF5 of D4RL or d3rlpy, .npz, Parquet, CSV, a "
+        "folder of .npz files, or ropeval's own folder of columns. The content decides, not the name.",
+    ),
+]
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        metavar="NAME=COLUMN[,COLUMN…]",
+        help="Where the log calls things otherwise: observations=s0,s1 or s*, actions=dose, rewards=r, "
+        "terminations=died, truncations=never, episode_ids=patient, time=day. Give it again for more.",
+    ),
+]
+
+
+@app.command(epilog=EPILOG)
+def info(
+    log: LogArgument,
+    columns: ColumnsOption = None,
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON and nothing else.")] = False,
+) -> None:
+    """What a log holds: episodes and how they end, ranges, odd columns, a histogram of the returns, warnings."""
+    from ropeval.data import load_dataset
+    from ropeval.data.formats import recognise
+    from ropeval.data.names import parse_columns
+    from ropeval.data.quality import summarise
+    from ropeval.report.log_summary import print_summary, summary_json
+
+    mapped = parse_columns(columns or [])
+    source = recognise(log)
+    with stderr().status("reading the log"):
+        dataset = load_dataset(log, mapped)
+        summary = summarise(dataset)
+    if json:
+        print(jsonlib.dumps(summary_json(log, source.format, summary, dataset.notices), indent=1))
+        return
+    print_summary(log, source.format, summary, Console())
+    for notice in dataset.notices:
+        print(f"note: {notice}")
+
+
+@app.command(epilog=EPILOG)
+def convert(
+    source: LogArgument,
+    target: Annotated[
+        Path, typer.Argument(metavar="TARGET", help="What to write: a folder, FILE.npz or FILE.parquet.")
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="columns, npz, parquet or minari.  [default: by TARGET's ending; a folder of columns if none]"
+        ),
+    ] = None,
+    columns: ColumnsOption = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace TARGET if it is a log of this form.")] = False,
+) -> None:
+    """Write a log in another form. Into ropeval's own form (a folder of columns, memory-mapped when read) it goes part
+    by part, so that the log need not fit into memory."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from ropeval.data.columns import is_columns
+    from ropeval.data.formats import recognise
+    from ropeval.data.names import parse_columns
+    from ropeval.data.writers import FORMATS, format_for, write_log
+    from ropeval.errors import unknown_name
+
+    kind = to or format_for(target)
+    if kind not in FORMATS:
+        raise unknown_name("format", kind, list(FORMATS))
+    found = recognise(source)
+    if target.exists() and not overwrite:
+        raise UserError(f"{target}: exists already; choose another name, or replace it with --overwrite")
+    if target.exists() and target.resolve() == found.path.resolve():
+        raise UserError(f"{target}: source and target are the same")
+    if target.is_dir() and not (kind == "columns" and is_columns(target)):
+        raise UserError(f"{target}: this is a folder and not a log in ropeval's own form; choose another name")
+    notices: dict[str, None] = {}
+    with Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=stderr(), transient=True
+    ) as bar:
+        task = bar.add_task(f"reading {found.format}")
+
+        def written(steps: int) -> None:
+            bar.update(task, description=f"{steps:,} steps written")
+
+        def parts():  # type: ignore[no-untyped-def]
+            for part in found.parts(found.path, parse_columns(columns or [])):
+                notices.update(dict.fromkeys(part.notices))
+                yield part
+
+        write_log(parts(), target, kind, written)
+    from ropeval.data.dataset import merge_notices
+
+    for notice in merge_notices(notices):
+        print(f"note: {notice}", file=sys.stderr)
+    print(f"written to {target} ({kind})")
+
+
+@app.command(epilog=EPILOG)
+def check(log: LogArgument, columns: ColumnsOption = None) -> None:
+    """Read a log whole and say what is wrong with it. Exit code 0: nothing; 1: warnings; 2: it cannot be used."""
+    from ropeval.data import load_dataset
+    from ropeval.data.names import parse_columns
+    from ropeval.data.quality import log_warnings
+
+    with stderr().status("reading the log"):
+        dataset = load_dataset(log, parse_columns(columns or []))
+        warnings = log_warnings(dataset)
+    print(repr(dataset))
+    for notice in dataset.notices:
+        print(f"note: {notice}")
+    for warning in warnings:
+        print(f"warning: {warning}")
+    print("no objections" if not warnings else f"{len(warnings)} warnings")
+    sys.exit(1 if warnings else 0)

@@ -1,0 +1,217 @@
+"""What looks wrong in a log that can be read: facts for `ropeval data info`, and warnings in plain sentences."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.data.columns import BLOCK
+from ropeval.data.dataset import Dataset
+from ropeval.files import release
+
+COMPARED = 200_000  # rows by which equal columns are looked for
+SHIFTED = 0.01  # of the steps inside episodes that do not lead to the next row, from which on a warning is due
+NORMALISED_MEAN, NORMALISED_STD = 0.02, 0.05  # how near 0 and 1 every column of a standardised log comes
+ALWAYS = 0.999
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Of the columns of a matrix [n, size], in one pass over its blocks."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What `ropeval data info` shows."""
+
+    steps: int
+    episodes: int
+    lengths: NDArray[np.int64]  # [E]
+    terminated: int  # episodes that ended by the task's own rule
+    truncated: int  # that were cut off
+    open: int  # that end with neither flag
+    rewards: Ranges
+    returns: NDArray[np.float64]  # [E] undiscounted
+    observations: Ranges
+    actions: Ranges | NDArray[np.int64]  # or how often each discrete action was taken
+    constant: list[str]  # columns that never change
+    equal: list[tuple[str, str]]  # columns that are the same
+    warnings: list[str]
+
+
+def summarise(dataset: Dataset) -> Summary:
+    """One pass over every column, in blocks."""
+    lengths = np.diff(dataset.starts)
+    last = dataset.starts[1:][lengths > 0] - 1
+    terminated, truncated = int(dataset.terminations[last].sum()), int(dataset.truncations[last].sum())
+    observations = ranges(dataset.observations)
+    rewards = ranges(dataset.rewards[:, None])
+    actions = ranges(dataset.actions) if dataset.num_actions is None else _counts(dataset)
+    constant = [f"observations[{i}]" for i in np.flatnonzero(observations.low == observations.high)]
+    if isinstance(actions, Ranges):
+        constant += [f"actions[{i}]" for i in np.flatnonzero(actions.low == actions.high)]
+    return Summary(
+        steps=len(dataset),
+        episodes=dataset.num_episodes,
+        lengths=lengths,
+        terminated=terminated,
+        truncated=truncated,
+        open=len(last) - terminated - truncated,
+        rewards=rewards,
+        returns=_returns(dataset),
+        observations=observations,
+        actions=actions,
+        constant=constant,
+        equal=_equal_columns(dataset, set(constant)),
+        warnings=warnings_of(dataset, observations, rewards, actions),
+    )
+
+
+def ranges(matrix: NDArray[Any]) -> Ranges:
+    low, high = np.full(matrix.shape[1], np.inf), np.full(matrix.shape[1], -np.inf)
+    total, squares = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1])
+    shift = matrix[0].astype(np.float64)  # squares of small numbers lose nothing
+    for block in _blocks(matrix):
+        low, high = np.minimum(low, block.min(axis=0)), np.maximum(high, block.max(axis=0))
+        moved = block - shift
+        total += moved.sum(axis=0)
+        squares += (moved**2).sum(axis=0)
+    mean = total / len(matrix)
+    return Ranges(low, high, mean + shift, np.sqrt(np.maximum(squares / len(matrix) - mean**2, 0.0)))
+
+
+def warnings_of(
+    dataset: Dataset, observations: Ranges, rewards: Ranges, actions: Ranges | NDArray[np.int64]
+) -> list[str]:
+    """Sentences, each with what to do."""
+    found = _flag_warnings(dataset) + _boundary_warnings(dataset)
+    if _looks_standardised(observations):
+        found.append(
+            "every observation column has mean 0 and standard deviation 1: the log looks normalised. Policies are "
+            "asked about the observations as they are logged; a policy that expects raw ones needs the raw log"
+        )
+    if rewards.low[0] == rewards.high[0]:
+        found.append(f"every reward is {rewards.low[0]:g}: only the lengths of episodes tell policies apart")
+    if isinstance(actions, Ranges):
+        fixed = np.flatnonzero(actions.low == actions.high)
+        if len(fixed) == len(actions.low):
+            found.append("the action never changes: nothing can be learned about any other")
+        binary = dataset.num_actions is None and _is_binary(dataset.actions)
+        if binary and dataset.actions.shape[1] == 1:
+            found.append(
+                "actions are 0 or 1, stored as floats, and so taken as continuous; if they are choices, store integers"
+            )
+    else:
+        unused = np.flatnonzero(actions == 0)
+        if len(unused):
+            shown = ", ".join(map(str, unused[:10]))
+            found.append(f"discrete actions that never occur: {shown}; of their effect the log says nothing")
+    return found
+
+
+def log_warnings(dataset: Dataset) -> list[str]:
+    """The warnings alone."""
+    actions = ranges(dataset.actions) if dataset.num_actions is None else _counts(dataset)
+    return warnings_of(dataset, ranges(dataset.observations), ranges(dataset.rewards[:, None]), actions)
+
+
+def _flag_warnings(dataset: Dataset) -> list[str]:
+    lengths = np.diff(dataset.starts)
+    episodes, last = int((lengths > 0).sum()), dataset.starts[1:][lengths > 0] - 1
+    ended = int(dataset.terminations[last].sum())
+    found = []
+    if episodes > 1 and (lengths == lengths.max()).mean() > ALWAYS and ended == episodes and lengths.max() > 1:
+        found.append(
+            f"every episode has {lengths.max()} steps and terminates there: if that is a time limit, these are "
+            "truncations (terminations and truncations swapped?), and the value beyond the limit is lost"
+        )
+    capped = lengths == lengths.max()
+    if 1 < capped.sum() < episodes and not dataset.terminations[dataset.starts[1:][~capped & (lengths > 0)] - 1].any():
+        at_limit = dataset.terminations[dataset.starts[1:][capped] - 1]
+        if at_limit.all():
+            found.append(
+                f"only the longest episodes ({lengths.max()} steps) terminate and all shorter ones are truncated: "
+                "terminations and truncations look swapped"
+            )
+    if episodes == 1 and len(dataset) > 2000:
+        found.append("the whole log is one episode: are the ends of episodes marked?")
+    if (lengths <= 1).mean() > 0.5 and dataset.num_episodes > 10:
+        found.append("most episodes have a single step: are terminations or truncations true on every row by mistake?")
+    return found
+
+
+def _boundary_warnings(dataset: Dataset) -> list[str]:
+    """Inside an episode, a row's next observation is the next row's observation, unless boundaries are shifted."""
+    inside = np.ones(len(dataset), bool)
+    inside[dataset.starts[1:][np.diff(dataset.starts) > 0] - 1] = False
+    broken = 0
+    first_bad = -1
+    for start in range(0, len(dataset) - 1, BLOCK):
+        stop = min(start + BLOCK, len(dataset) - 1)
+        follows = dataset.observations[start + 1 : stop + 1]
+        bad = inside[start:stop] & (np.abs(dataset.next_observations[start:stop] - follows) > 1e-3).any(axis=1)
+        broken += int(bad.sum())
+        if first_bad < 0 and bad.any():
+            first_bad = start + int(np.argmax(bad))
+    release(dataset.observations)
+    release(dataset.next_observations)
+    total = int(inside.sum())
+    if total == 0 or broken <= SHIFTED * total:
+        return []
+    return [
+        f"{broken} of {total} steps inside episodes do not lead to the observation of the next row (first: row "
+        f"{first_bad}): are the ends of episodes shifted or missing, or is the log a sample of single steps?"
+    ]
+
+
+def _looks_standardised(observations: Ranges) -> bool:
+    varying = observations.std > 0
+    return bool(
+        varying.sum() > 1
+        and (np.abs(observations.mean[varying]) < NORMALISED_MEAN).all()
+        and (np.abs(observations.std[varying] - 1.0) < NORMALISED_STD).all()
+    )
+
+
+def _is_binary(actions: NDArray[Any]) -> bool:
+    return all(bool(((block == 0) | (block == 1)).all()) for block in _blocks(actions))
+
+
+def _counts(dataset: Dataset) -> NDArray[np.int64]:
+    return np.bincount(dataset.actions, minlength=dataset.num_actions or 0)
+
+
+def _returns(dataset: Dataset) -> NDArray[np.float64]:
+    """[E] sums of rewards, episodes without a row left out."""
+    starts = dataset.starts[:-1][np.diff(dataset.starts) > 0]
+    return np.asarray(np.add.reduceat(dataset.rewards, starts, dtype=np.float64))
+
+
+def _equal_columns(dataset: Dataset, constant: set[str]) -> list[tuple[str, str]]:
+    """Pairs of columns with the same values, judged by evenly spaced rows."""
+    every = max(1, len(dataset) // COMPARED)
+    columns = [(f"observations[{i}]", c) for i, c in enumerate(np.asarray(dataset.observations[::every]).T)]
+    if dataset.num_actions is None:
+        columns += [(f"actions[{i}]", c) for i, c in enumerate(np.asarray(dataset.actions[::every]).T)]
+    seen: dict[bytes, str] = {}
+    pairs = []
+    for name, values in columns:
+        if name in constant:
+            continue
+        first = seen.setdefault(np.ascontiguousarray(values).tobytes(), name)
+        if first != name:
+            pairs.append((first, name))
+    return pairs
+
+
+def _blocks(matrix: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+    for start in range(0, len(matrix), BLOCK):
+        yield np.asarray(matrix[start : start + BLOCK], np.float64)
+    release(matrix)

@@ -1,0 +1,120 @@
+"""Opening HDF5 with care, and telling apart what is inside: D4RL, d3rlpy, or a part of a Minari dataset."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.data.dataset import Dataset
+from ropeval.data.names import Mapped, check_found, find_names
+from ropeval.data.readers.flat import read_in_parts
+from ropeval.errors import UserError
+from ropeval.files import BOMB_BYTES, BOMB_RATIO, UNREADABLE
+
+MAGIC = b"\x89HDF\r\n\x1a\n"
+
+
+@contextmanager
+def open_hdf5(path: Path) -> Iterator[Any]:
+    """The file as h5py gives it; whatever goes wrong inside is the file's fault, and said so."""
+    import h5py
+
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except UserError:
+        raise
+    except (*UNREADABLE, TypeError, IndexError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UserError(f"{path}: cannot be read as HDF5, damaged or cut short? ({reason})") from error
+
+
+def column(group: Any, name: str, source: str) -> Any:
+    """A dataset of numbers inside a group: its own, of an honest size. Nothing is read yet."""
+    import h5py
+
+    link = group.get(name, getlink=True)
+    if isinstance(link, h5py.ExternalLink):
+        raise UserError(f"{source}: {name} points into another file ({link.filename}); copy the log into one file")
+    found = group.get(name)
+    if not isinstance(found, h5py.Dataset):
+        what = "a group" if isinstance(found, h5py.Group) else "missing"
+        raise UserError(f"{source}: {name} is {what}, not a column; found {', '.join(list(group)[:20]) or 'nothing'}")
+    if found.is_virtual or found.external:
+        raise UserError(f"{source}: {name} keeps its values in another file; copy the log into one file")
+    if found.shape is None or found.dtype.kind not in "fiubS":
+        raise UserError(f"{source}: {name} holds {found.dtype}, not numbers")
+    stored = found.id.get_storage_size()
+    if found.nbytes > BOMB_BYTES and found.nbytes > BOMB_RATIO * stored:
+        raise UserError(
+            f"{source}: {name} claims {found.nbytes / 1e9:.1f} GB but {stored / 1e6:.1f} MB are stored; the file is "
+            "damaged or hostile"
+        )
+    return found
+
+
+def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
+    """Any log in an HDF5 file."""
+    from ropeval.data.readers import d3rlpy, minari
+
+    with open_hdf5(path) as file:
+        names = set(file)
+        if {"columns", "num_episodes", "version"} <= names:
+            yield from d3rlpy.read(file, str(path))
+        elif any(name.startswith("episode_") and name[8:].isdecimal() for name in names):
+            folder = minari.folder_of(path)
+            if folder is None:
+                raise UserError(
+                    f"{path}: these are episodes of a Minari dataset, but its metadata.json is not beside it; give the "
+                    "dataset's folder as it was"
+                )
+            yield from minari.read(folder, mapped)
+        else:
+            yield from _read_flat(file, mapped, str(path))
+
+
+def _read_flat(file: Any, mapped: Mapped, source: str) -> Iterator[Dataset]:
+    """D4RL's layout: `terminals`, `timeouts`, perhaps `next_observations` and `infos/action_log_probs`."""
+    available = _column_names(file)
+    found = {name: keys[0] for name, keys in find_names(available, mapped, source).items() if name != "time"}
+    if "log_probs" not in found and "infos/action_log_probs" in available:
+        found["log_probs"] = "infos/action_log_probs"
+    if "truncations" not in found and "episode_terminals" in available and "truncations" not in mapped:
+        found["truncations"] = "episode_terminals"  # d3rlpy 1: the last step of every episode, terminated or not
+    if found.get("terminations") and "truncations" not in found and "truncations" not in mapped:
+        raise UserError(
+            f"{source}: there are terminals but no timeouts, so the ends of episodes that were cut off cannot be seen; "
+            "say --columns truncations=never if no episode was, or truncations=COLUMN if another column tells; found "
+            + ", ".join(available[:20])
+        )
+    check_found(found, mapped, available, source)
+    columns = {name: column(file, key, source) for name, key in found.items()}
+    for name, values in columns.items():
+        if values.ndim == 0 and name != "num_actions":
+            raise UserError(f"{source}: {name} is a single number, not a column")
+    steps = len(columns["rewards"])
+    lengths = {name: len(values) for name, values in columns.items() if name != "num_actions"}
+    odd = [name for name, length in lengths.items() if length != steps]
+    if odd:
+        raise UserError(
+            f"{source}: {odd[0]} has {lengths[odd[0]]:,} rows but rewards has {steps:,}; every column needs one row "
+            "per step" + (" (T+1 observations per episode: drop the last of each)" if "observations" in odd[0] else "")
+        )
+
+    def rows(name: str, part: slice) -> NDArray[Any]:
+        values: NDArray[Any] = np.asarray(columns[name][()] if name == "num_actions" else columns[name][part])
+        return values
+
+    yield from read_in_parts(rows, list(columns), steps, mapped, source)
+
+
+def _column_names(file: Any) -> list[str]:
+    """Columns at the top, and in `infos`."""
+    import h5py
+
+    inner = file.get("infos")
+    nested = [f"infos/{name}" for name in inner] if isinstance(inner, h5py.Group) else []
+    return [name for name in file if name not in ("infos", "metadata")] + nested

@@ -1,0 +1,170 @@
+"""Minari datasets: a folder, or an id of the local cache. An episode holds T+1 observations and T of everything else.
+
+Only h5py is needed to read them; to write them takes the package `minari`.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.data.dataset import Dataset
+from ropeval.data.names import Mapped
+from ropeval.data.readers.flat import PART
+from ropeval.data.readers.spaces import Space, flatten_leaf, parse_space
+from ropeval.errors import UserError
+
+DATA, METADATA = "main_data.hdf5", "metadata.json"
+ID = re.compile(r"^([\w\-./]+/)?[\w\-.]+-v\d+$")
+MAX_METADATA = 1 << 24  # bytes
+
+
+def folder_of(path: Path) -> Path | None:
+    """The folder that holds a Minari dataset's data, given that folder, the one around it, or the file inside."""
+    for candidate in (path, path / "data") if path.is_dir() else (path.parent,):
+        if (candidate / METADATA).is_file() and _describes_minari(candidate / METADATA):
+            return candidate
+    return None
+
+
+def _describes_minari(path: Path) -> bool:
+    try:
+        return path.stat().st_size < MAX_METADATA and '"total_episodes"' in path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def cache() -> Path:
+    """Where Minari keeps what was downloaded or collected."""
+    return Path(os.environ.get("MINARI_DATASETS_PATH") or Path.home() / ".minari" / "datasets")
+
+
+def find_id(text: str) -> Path | None:
+    """The folder of a dataset id such as `mujoco/hopper/medium-v0`, or None where the text is no id of the cache."""
+    return folder_of(cache() / text) if ID.match(text) and ".." not in text else None
+
+
+def local_ids() -> list[str]:
+    found = (path.parent.parent for path in cache().glob(f"**/data/{METADATA}"))
+    return sorted(str(folder.relative_to(cache())) for folder in found)
+
+
+def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
+    if mapped:
+        raise UserError(f"{path}: a Minari dataset has its names; --columns is for tables, npz and flat HDF5")
+    folder = folder_of(path) or path
+    about = _metadata(folder / METADATA)
+    if about.get("data_format", "hdf5") != "hdf5":
+        raise UserError(
+            f"{folder}: stored in Minari's {about['data_format']!r} format; load it with Minari and write it again "
+            "with data_format='hdf5'"
+        )
+    observation_space, action_space = (
+        parse_space(about.get(key), f"{folder / METADATA}: {key}") for key in ("observation_space", "action_space")
+    )
+    notices = _action_notices(action_space)
+    from ropeval.data.readers.hdf5 import open_hdf5
+
+    with open_hdf5(folder / DATA) as file:
+        numbers = sorted(int(name[8:]) for name in file if name.startswith("episode_") and name[8:].isdecimal())
+        if not numbers:
+            raise UserError(f"{folder / DATA}: holds no episodes")
+        if len(numbers) != about.get("total_episodes", len(numbers)):
+            raise UserError(
+                f"{folder / DATA}: holds {len(numbers)} episodes, but {METADATA} counts {about['total_episodes']}; "
+                "copied while it was written?"
+            )
+        waiting: list[dict[str, NDArray[Any]]] = []
+        steps, first = 0, numbers[0]
+        for number in numbers:
+            here = f"{folder / DATA}: episode_{number}"
+            waiting.append(_episode(file[f"episode_{number}"], observation_space, action_space, here))
+            steps += len(waiting[-1]["rewards"])
+            if steps >= PART or number == numbers[-1]:
+                whole = first == numbers[0] and number == numbers[-1]
+                columns = {key: np.concatenate([episode[key] for episode in waiting]) for key in waiting[0]}
+                columns["episode_ids"] = np.repeat(np.arange(len(waiting)), [len(e["rewards"]) for e in waiting])
+                if action_space.kind == "Discrete":
+                    columns["num_actions"] = np.array(action_space.counts[0])
+                name = str(path) if whole else f"{path} (from episode_{first} on)"
+                yield Dataset.from_columns(columns, name=name, notices=notices)
+                waiting, steps, first = [], 0, number + 1
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > MAX_METADATA:
+            raise ValueError("far too large")
+        about = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(about, dict):
+            raise ValueError("not a dictionary")
+        return about
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: cannot be read as Minari's metadata ({error})") from error
+
+
+def _action_notices(space: Space) -> tuple[str, ...]:
+    if space.kind in ("Discrete", "Box"):
+        return ()
+    what = "0 or 1 each" if space.kind == "MultiBinary" else "flattened as Gymnasium does"
+    return (f"actions of the space {space.kind} are taken as {space.size} numbers, {what}; policies answer likewise",)
+
+
+def _episode(group: Any, observation_space: Space, action_space: Space, source: str) -> dict[str, NDArray[Any]]:
+    from ropeval.data.readers.hdf5 import column
+
+    rewards, terminations, truncations = (
+        np.asarray(column(group, name, source)[()]).reshape(-1) for name in ("rewards", "terminations", "truncations")
+    )
+    steps = len(rewards)
+    observations = _flat(group, "observations", observation_space, source)
+    if action_space.kind == "Discrete":
+        actions: NDArray[Any] = np.asarray(column(group, "actions", source)[()]).reshape(-1) - action_space.starts[0]
+    else:
+        actions = _flat(group, "actions", action_space, source)
+    if len(observations) == steps:
+        raise UserError(
+            f"{source} has {steps} observations for {steps} steps; Minari keeps T+1 of them, with the last state of "
+            "the episode: collect it again, or give the log as .npz with next_observations"
+        )
+    if len(observations) != steps + 1 or not len(actions) == len(terminations) == len(truncations) == steps:
+        raise UserError(
+            f"{source} has {len(observations)} observations, {len(actions)} actions, {steps} rewards, "
+            f"{len(terminations)} terminations and {len(truncations)} truncations; expected T+1, T, T, T, T"
+        )
+    if steps == 0:
+        raise UserError(f"{source} has no step; remove the episode")
+    return {
+        "observations": observations[:-1],
+        "next_observations": observations[1:],
+        "actions": actions,
+        "rewards": rewards,
+        "terminations": terminations,
+        "truncations": truncations,
+    }
+
+
+def _flat(group: Any, name: str, space: Space, source: str) -> NDArray[np.float32]:
+    """[T, size] of a space that may have branches, each a group of its own."""
+    from ropeval.data.readers.hdf5 import column
+
+    if not space.children:
+        values = np.asarray(column(group, name, source)[()])
+        if values.dtype.kind == "S" or values.ndim == 0:
+            raise UserError(f"{source}: {name} holds compressed images or text; ropeval reads vectors")
+        expected = (len(values), *space.shape) if space.kind in ("Box", "MultiBinary") else None
+        if expected is not None and values.shape != expected and values.size != np.prod(expected):
+            raise UserError(f"{source}: {name} has shape {values.shape}, but its space says {expected}")
+        try:
+            return flatten_leaf(space, values)
+        except UserError as error:
+            raise UserError(f"{source}: {name} has {error}") from error
+    inner = group.get(name)
+    if inner is None or not hasattr(inner, "keys"):
+        raise UserError(f"{source}: {name} is missing, but the space is a {space.kind}")
+    return np.concatenate([_flat(inner, key, child, source) for key, child in space.children], axis=1)

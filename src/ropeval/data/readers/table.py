@@ -1,0 +1,187 @@
+"""Tables, as they come out of a database: Parquet or CSV, one row per step, mapped by `--columns` where names differ.
+
+A vector is several columns (`observations_0`, `observations_1`, …, or those that `--columns` lists) or, in Parquet, one
+column of lists. Episodes are told apart by `episode_ids` and ordered by `time`; without a time the order of the rows
+counts. Actions in words become numbers, in alphabetical order.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.data.dataset import Dataset
+from ropeval.data.names import Mapped, check_found, find_names
+from ropeval.data.readers.flat import never_columns
+from ropeval.errors import UserError
+
+MAGIC = b"PAR1"
+VECTORS = ("observations", "next_observations", "actions")
+TRUE, FALSE = ("true", "yes", "y", "t", "1"), ("false", "no", "n", "f", "0", "")
+MAX_CATEGORIES = 1000
+
+
+def read(path: Path, mapped: Mapped, parquet: bool) -> Iterator[Dataset]:
+    """One part: a table must be sorted before its episodes can be cut."""
+    names = _names(path, parquet)
+    found = find_names(names, mapped, str(path))
+    check_found(found, mapped, names, str(path))
+    for name, keys in found.items():
+        if name not in VECTORS and len(keys) > 1:
+            raise UserError(f"{path}: {name} is one number per step, but {', '.join(keys)} all answer to it")
+    wanted = list(dict.fromkeys(key for keys in found.values() for key in keys))
+    frame = _frame(path, parquet, wanted)
+    if frame.height == 0:
+        raise UserError(f"{path}: the table has no rows")
+    notices: list[str] = []
+    if "time" in found:
+        frame = _ordered(frame, found, str(path), notices)
+    columns: dict[str, NDArray[Any]] = {}
+    for name, keys in found.items():
+        if name in VECTORS:
+            columns[name] = _vector(frame, name, keys, str(path), notices)
+        elif name in ("terminations", "truncations"):
+            columns[name] = _flags(frame[keys[0]], name, str(path))
+        elif name == "episode_ids":
+            columns[name] = frame[keys[0]].rank("dense").to_numpy()  # any type will do: only sameness counts
+            if frame[keys[0]].null_count():
+                row = int(frame[keys[0]].is_null().arg_max() or 0)
+                raise UserError(f"{path}: {keys[0]} (episode_ids) is empty in row {row}; every step needs its episode")
+        elif name == "num_actions":
+            columns[name] = np.array(frame[keys[0]].max())
+        elif name != "time":
+            columns[name] = _numbers(frame[keys[0]], name, str(path))
+    yield Dataset.from_columns(columns | never_columns(mapped, frame.height), str(path), notices)
+
+
+def _names(path: Path, parquet: bool) -> list[str]:
+    import polars
+
+    try:
+        if parquet:
+            return list(polars.read_parquet_schema(path))
+        head = polars.read_csv(path, n_rows=0, encoding="utf8", separator=_separator(path))
+        return head.columns
+    except Exception as error:  # polars raises its own family, and panics for some damage
+        raise _unreadable(path, parquet, error) from error
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":
+            raise _unreadable(path, parquet, error) from error
+        raise
+
+
+def _frame(path: Path, parquet: bool, wanted: list[str]) -> Any:
+    import polars
+
+    try:
+        if parquet:
+            return polars.read_parquet(path, columns=wanted)
+        return polars.read_csv(
+            path, columns=wanted, infer_schema_length=10_000, separator=_separator(path), try_parse_dates=True
+        )
+    except Exception as error:
+        raise _unreadable(path, parquet, error) from error
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":
+            raise _unreadable(path, parquet, error) from error
+        raise
+
+
+def _separator(path: Path) -> str:
+    """The likeliest of comma, semicolon and tab, by the first line."""
+    with path.open("rb") as file:
+        first = file.readline(1 << 20)
+    return max(",;\t", key=lambda mark: first.count(mark.encode()))
+
+
+def _unreadable(path: Path, parquet: bool, error: BaseException) -> UserError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return UserError(f"{path}: cannot be read as {'Parquet' if parquet else 'CSV'}, damaged or cut short? ({reason})")
+
+
+def _ordered(frame: Any, found: Mapping[str, list[str]], source: str, notices: list[str]) -> Any:
+    """Rows by episode (in order of appearance), then by time."""
+    time = found["time"][0]
+    if "episode_ids" not in found:
+        raise UserError(f"{source}: {time} (time) orders the steps of an episode, but there is no column episode_ids")
+    episode = found["episode_ids"][0]
+    twice = frame.select([episode, time]).is_duplicated()
+    if twice.any():
+        row = frame.filter(twice).row(0, named=True)
+        raise UserError(
+            f"{source}: episode {row[episode]!r} has two rows with {time} = {row[time]!r}; every step needs a time of "
+            "its own (name another column with --columns time=…)"
+        )
+    ordered = frame.sort([episode, time], maintain_order=True)
+    first = frame[episode].unique(maintain_order=True)
+    if not ordered.equals(frame) and not first.is_sorted():
+        places = first.to_frame().with_row_index("_place")
+        ordered = frame.join(places, on=episode, how="left").sort(["_place", time], maintain_order=True).drop("_place")
+    if not ordered.equals(frame):
+        notices.append(f"rows were put in order by {episode} and {time}")
+    return ordered
+
+
+def _vector(frame: Any, name: str, keys: list[str], source: str, notices: list[str]) -> NDArray[Any]:
+    """[N, size], or [N] where one column of integers or words holds discrete actions."""
+    first = frame[keys[0]]
+    if len(keys) == 1 and first.dtype.is_nested():
+        return _lists(first, name, source)
+    if name == "actions" and len(keys) == 1:
+        if first.dtype.is_integer():
+            if first.null_count():
+                raise UserError(
+                    f"{source}: {keys[0]} (actions) is empty in {first.null_count()} rows; drop those episodes"
+                )
+            return np.asarray(first.to_numpy())
+        if not first.dtype.is_numeric() and str(first.dtype) not in ("Boolean", "Null"):
+            return _categories(first, source, notices)
+    if name == "actions" and all(frame[key].dtype.is_integer() for key in keys):
+        notices.append(f"actions are {len(keys)} columns of integers and are taken as continuous numbers")
+    return np.stack([_numbers(frame[key], name, source) for key in keys], axis=1)
+
+
+def _lists(series: Any, name: str, source: str) -> NDArray[Any]:
+    lengths = series.list.len() if str(series.dtype).startswith("List") else series.arr.to_list().list.len()
+    if lengths.null_count() or lengths.n_unique() != 1:
+        raise UserError(f"{source}: {series.name} ({name}) holds lists of different lengths; every step needs as many")
+    flat = series.explode()
+    return _numbers(flat, name, source).reshape(len(series), -1)
+
+
+def _categories(series: Any, source: str, notices: list[str]) -> NDArray[np.int64]:
+    words = series.cast(str).to_numpy()
+    if series.null_count():
+        raise UserError(
+            f"{source}: {series.name} (actions) is empty in {series.null_count()} rows; drop those episodes"
+        )
+    kinds, places = np.unique(words.astype(str), return_inverse=True)
+    if len(kinds) > MAX_CATEGORIES:
+        raise UserError(f"{source}: {series.name} (actions) has {len(kinds)} different words; expected numbers")
+    shown = ", ".join(f"{i} = {kind}" for i, kind in enumerate(kinds[:10])) + (" …" if len(kinds) > 10 else "")
+    notices.append(f"the words in {series.name} became discrete actions: {shown}")
+    return places.astype(np.int64)
+
+
+def _numbers(series: Any, name: str, source: str) -> NDArray[Any]:
+    if series.dtype.is_numeric() or str(series.dtype) == "Boolean":
+        return np.asarray(series.cast(float).to_numpy())  # empty cells become nan, which is refused by row
+    shown = series.drop_nulls().head(1).to_list()
+    raise UserError(
+        f"{source}: {series.name} ({name}) holds {series.dtype}, not numbers (for example {shown[0]!r})"
+        if shown
+        else f"{source}: {series.name} ({name}) is empty throughout"
+    )
+
+
+def _flags(series: Any, name: str, source: str) -> NDArray[Any]:
+    if str(series.dtype) != "String":
+        return _numbers(series, name, source)
+    words = series.str.to_lowercase().str.strip_chars()
+    odd = words.filter(~words.is_in([*TRUE, *FALSE]))
+    if len(odd) or series.null_count():
+        shown = repr(odd[0]) if len(odd) else "empty"
+        raise UserError(f"{source}: {series.name} ({name}) is {shown} somewhere; flags must be 0 or 1, true or false")
+    return np.asarray(words.is_in(list(TRUE)).to_numpy())

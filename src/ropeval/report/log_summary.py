@@ -1,0 +1,108 @@
+"""A log in the terminal: its numbers, a histogram of its returns, and what looks wrong."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ropeval.data.quality import Ranges, Summary
+
+BARS = 12  # of a histogram
+WIDTH = 40  # characters of its longest bar
+EIGHTHS = " ▏▎▍▌▋▊▉"
+SHOWN_COLUMNS = 40
+
+
+def print_summary(name: str, kind: str, summary: Summary, console: Console) -> None:
+    console.print(f"[bold]{escape(name)}[/bold]  {escape(kind)}", highlight=False)
+    lengths = summary.lengths
+    _line(console, "steps", f"{summary.steps:,} in {summary.episodes:,} episodes")
+    _line(
+        console, "episode length",
+        f"{lengths.min():,} … {lengths.max():,}, median {np.median(lengths):,.0f}, mean {lengths.mean():,.1f}",
+    )  # fmt: skip
+    ends = f"{summary.terminated:,} terminated, {summary.truncated:,} truncated"
+    _line(console, "ends", ends + (f", {summary.open:,} with neither flag" if summary.open else ""))
+    _line(console, "rewards", _range(summary.rewards, 0))
+    _line(console, "returns", f"{summary.returns.min():.4g} … {summary.returns.max():.4g}, "
+          f"mean {summary.returns.mean():.4g}, median {np.median(summary.returns):.4g}")  # fmt: skip
+    console.print(_columns_table(summary), highlight=False)
+    if summary.constant:
+        _line(console, "never change", ", ".join(summary.constant))
+    if summary.equal:
+        _line(console, "are the same", ", ".join(f"{a} = {b}" for a, b in summary.equal))
+    console.print("undiscounted returns of the episodes", style="dim")
+    for row in histogram(summary.returns):
+        console.print(row, highlight=False, markup=False)
+    for warning in summary.warnings:
+        console.print(f"! {warning}", highlight=False, markup=False, style="yellow")
+
+
+def histogram(values: NDArray[np.floating]) -> list[str]:
+    """Lines of a horizontal histogram, in eighths of a character."""
+    counts, edges = np.histogram(values, min(BARS, len(np.unique(values))))
+    lines = []
+    for count, low, high in zip(counts, edges[:-1], edges[1:], strict=True):
+        eighths = round(8 * WIDTH * count / counts.max())
+        bar = "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
+        lines.append(f"{low:>11.4g} … {high:<11.4g} {bar} {count:,}")
+    return lines
+
+
+def summary_json(name: str, kind: str, summary: Summary, notices: tuple[str, ...]) -> dict[str, Any]:
+    actions = summary.actions
+    return {
+        "log": name,
+        "format": kind,
+        "steps": summary.steps,
+        "episodes": summary.episodes,
+        "lengths": _spread(summary.lengths),
+        "ends": {"terminated": summary.terminated, "truncated": summary.truncated, "neither": summary.open},
+        "rewards": _json(summary.rewards),
+        "returns": _spread(summary.returns),
+        "observations": _json(summary.observations),
+        "actions": _json(actions) if isinstance(actions, Ranges) else {"counts": actions.tolist()},
+        "constant": summary.constant,
+        "equal": [list(pair) for pair in summary.equal],
+        "notices": list(notices),
+        "warnings": summary.warnings,
+    }
+
+
+def _spread(values: NDArray[Any]) -> dict[str, float]:
+    return {"min": float(values.min()), "max": float(values.max()), "mean": float(values.mean())}
+
+
+def _json(ranges: Ranges) -> dict[str, list[float]]:
+    named = {"min": ranges.low, "max": ranges.high, "mean": ranges.mean, "std": ranges.std}
+    return {name: values.tolist() for name, values in named.items()}
+
+
+def _line(console: Console, label: str, text: str) -> None:
+    console.print(f"  {label:<15}{text}", highlight=False, markup=False)
+
+
+def _range(ranges: Ranges, i: int) -> str:
+    return f"{ranges.low[i]:.4g} … {ranges.high[i]:.4g}, mean {ranges.mean[i]:.4g}, std {ranges.std[i]:.4g}"
+
+
+def _columns_table(summary: Summary) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2))
+    for heading in ("  column", "min", "max", "mean", "std"):
+        table.add_column(heading, justify="left" if heading == "  column" else "right", style=None)
+    groups: list[tuple[str, Ranges]] = [("observations", summary.observations)]
+    if isinstance(summary.actions, Ranges):
+        groups.append(("actions", summary.actions))
+    for name, ranges in groups:
+        for i in range(min(len(ranges.low), SHOWN_COLUMNS)):
+            values = (ranges.low[i], ranges.high[i], ranges.mean[i], ranges.std[i])
+            table.add_row(escape(f"  {name}[{i}]"), *(f"{v:.4g}" for v in values))
+        if len(ranges.low) > SHOWN_COLUMNS:
+            table.add_row(f"  … {len(ranges.low) - SHOWN_COLUMNS} more")
+    if not isinstance(summary.actions, Ranges):
+        for action, count in enumerate(summary.actions[:SHOWN_COLUMNS]):
+            table.add_row(f"  action {action}", "", "", f"{count:,}", f"{count / summary.steps:.1%}")
+    return table

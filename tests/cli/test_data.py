@@ -1,0 +1,100 @@
+"""`ropeval data`: what is printed, what is written, and how it ends."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ropeval.cli.main import main
+from ropeval.data import load_dataset
+from tests.data import logs
+
+
+def call(capsys, *arguments) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([str(a) for a in arguments])
+    out = capsys.readouterr()
+    return int(ended.value.code or 0), out.out, out.err
+
+
+def test_info_counts_what_is_there(tmp_path, capsys):
+    path = logs.write_npz(tmp_path, logs.make_columns())
+    code, out, _ = call(capsys, "data", "info", path)
+    assert code == 0
+    assert "12 in 3 episodes" in out
+    assert "1 terminated, 2 truncated" in out
+    assert "observations[2]" in out
+    assert "█" in out
+
+
+def test_info_as_json(tmp_path, capsys):
+    columns = logs.make_columns(discrete=True)
+    columns["observations"][:, 1] = 7.0
+    columns["observations"][:, 2] = columns["observations"][:, 0]
+    columns["next_observations"] = np.roll(columns["observations"], -1, axis=0)
+    code, out, _ = call(capsys, "data", "info", logs.write_parquet(tmp_path, columns), "--json")
+    found = json.loads(out)
+    assert (code, found["steps"], found["episodes"], found["format"]) == (0, 12, 3, "Parquet")
+    assert found["constant"] == ["observations[1]"]
+    assert found["equal"] == [["observations[0]", "observations[2]"]]
+    assert found["actions"]["counts"] == np.bincount(columns["actions"], minlength=3).tolist()
+    returns = [columns["rewards"][rows].sum() for rows in logs.slices()]
+    np.testing.assert_allclose(
+        [found["returns"]["min"], found["returns"]["max"]], [min(returns), max(returns)], rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("kind", list(logs.WRITERS))
+def test_convert_makes_columns_of_everything(tmp_path, capsys, kind):
+    path = logs.WRITERS[kind](tmp_path, logs.make_columns())
+    code, out, err = call(capsys, "data", "convert", path, tmp_path / "converted")
+    assert (code, "written to" in out) == (0, True)
+    assert ("dropped" in err) == (kind == "d3rlpy")
+    assert load_dataset(tmp_path / "converted").sha256 == load_dataset(path).sha256
+
+
+def test_convert_replaces_only_what_it_is_told_to(tmp_path, capsys):
+    path = logs.write_npz(tmp_path, logs.make_columns())
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").touch()
+    for target, words in (
+        ("photos", "exists already"),
+        ("log.npz", "exists already"),
+        ("other.csv", "does not write .csv"),
+    ):
+        code, _, err = call(capsys, "data", "convert", path, tmp_path / target)
+        assert (code, words in err) == (2, True), target
+    assert (
+        "not a log in ropeval's own form"
+        in call(capsys, "data", "convert", path, tmp_path / "photos", "--overwrite")[2]
+    )
+    assert "are the same" in call(capsys, "data", "convert", path, path, "--overwrite")[2]
+    assert "unknown format 'minary'" in call(capsys, "data", "convert", path, tmp_path / "x", "--to", "minary")[2]
+    assert call(capsys, "data", "convert", path, tmp_path / "log")[0] == 0
+    assert call(capsys, "data", "convert", path, tmp_path / "log", "--overwrite")[0] == 0
+    assert (tmp_path / "photos" / "cat.jpg").exists()
+
+
+def test_check_says_by_its_exit_code(tmp_path, capsys):
+    columns = logs.make_columns()
+    path = logs.write_npz(tmp_path, columns)
+    assert call(capsys, "data", "check", path)[0] == 0
+    columns["rewards"][:] = 1.0
+    code, out, _ = call(capsys, "data", "check", logs.write_npz(tmp_path, columns))
+    assert (code, "every reward is 1" in out) == (1, True)
+    columns["rewards"][3] = np.nan
+    code, _, err = call(capsys, "data", "check", logs.write_npz(tmp_path, columns))
+    assert (code, "rewards is nan at row 3" in err) == (2, True)
+
+
+def test_columns_are_mapped_on_the_command_line(tmp_path, capsys):
+    columns = logs.make_columns()
+    columns["died"] = columns.pop("terminations")
+    columns["r"] = columns.pop("rewards")
+    path = logs.write_csv(tmp_path, columns)
+    code, _, err = call(capsys, "data", "check", path)
+    assert (code, "missing rewards, terminations" in err) == (2, True)
+    assert call(capsys, "data", "check", path, "--columns", "rewards=r", "--columns", "terminations=died")[0] == 0
+    assert "no such column" in call(capsys, "data", "check", path, "--columns", "rewards=q")[2]
+    assert "expected NAME=COLUMN" in call(capsys, "data", "check", path, "--columns", "rewards")[2]
+    assert "unknown column of a log 'reword'" in call(capsys, "data", "check", path, "--columns", "reword=r")[2]
