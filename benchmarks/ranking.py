@@ -1,0 +1,162 @@
+"""Rank the seven published policies of Hopper, Walker2d and HalfCheetah from logs that one of them wrote.
+
+    python benchmarks/ranking.py --policies ../shared/policies --out ranking-result
+    python benchmarks/ranking.py --policies ../shared/policies --out ranking-result --summarise
+
+For every task: 100,000 steps by policy 5 with its own noise, one true value per policy from rollouts that no method
+sees, then `ropeval evaluate` as anyone would call it, with --truth. What is finished is kept: an interrupted run goes
+on. Needs gymnasium[mujoco]; processes play side by side.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+TASKS = {"hopper": "Hopper-v4", "walker": "Walker2d-v4", "halfcheetah": "HalfCheetah-v4"}
+NUMBERS = (0, 2, 4, 5, 6, 8, 10)
+BEHAVIOUR = 5
+GAMMA = 0.99
+TRUTH_STEPS = 800  # 0.99^800 < 4e-4
+Columns = dict[str, np.ndarray]
+METHODS = ("mean-return", "lspe", "fqe", "fqe-ln", "rope-range+fqe")
+
+
+def play(environment: str, policy: str, seed: int, episodes: range, max_steps: int | None) -> list[Columns]:
+    """Some episodes of one policy, in a process of its own."""
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    from ropeval.bench.episodes import Player
+    from ropeval.policies import load_policy
+
+    player = Player(environment, load_policy(policy), max_steps)
+    return [player.columns([player.play(seed, "ranking", number)]) for number in episodes]
+
+
+def make_log(pool: ProcessPoolExecutor, environment: str, policy: str, steps: int, path: Path) -> None:
+    """Whole episodes of the behaviour until there are enough steps."""
+    columns: list[dict[str, np.ndarray]] = []
+    block, first = 8, 0
+    while sum(len(c["rewards"]) for c in columns) < steps:
+        jobs = [pool.submit(play, environment, policy, 1, range(first + block * i, first + block * (i + 1)), None)
+                for i in range(os.cpu_count() or 1)]  # fmt: skip
+        first += block * len(jobs)
+        columns += [episode for job in jobs for episode in job.result()]
+    lengths = np.cumsum([len(c["rewards"]) for c in columns])
+    columns = columns[: int(np.searchsorted(lengths, steps)) + 1]
+    names = ("observations", "actions", "rewards", "terminations", "truncations", "next_observations")
+    np.savez(path.with_suffix(".part.npz"), **{n: np.concatenate([c[n] for c in columns]) for n in names})
+    path.with_suffix(".part.npz").rename(path)
+
+
+def true_values(pool: ProcessPoolExecutor, environment: str, policies: dict[str, str], episodes: int) -> dict[str, Any]:
+    """Discounted returns by rollouts: mean, standard error."""
+    jobs = {
+        name: [pool.submit(play, environment, path, 2, range(i, i + 5), TRUTH_STEPS) for i in range(0, episodes, 5)]
+        for name, path in policies.items()
+    }
+    found = {}
+    for name, parts in jobs.items():
+        rewards = [episode["rewards"] for part in parts for episode in part.result()]
+        returns = np.array([float(r @ GAMMA ** np.arange(len(r))) for r in rewards])
+        found[name] = {"value": float(returns.mean()), "error": float(returns.std(ddof=1) / np.sqrt(len(returns)))}
+    return found
+
+
+def prepare(task: str, folder: Path, policies: Path, steps: int, episodes: int) -> dict[str, Any]:
+    """DIR/log.npz and DIR/truth.json, made once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {f"{task}_online_{n}": str(policies / f"{task}_online_{n}.npz") for n in NUMBERS}
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        if not (folder / "log.npz").exists():
+            make_log(pool, TASKS[task], paths[f"{task}_online_{BEHAVIOUR}"], steps, folder / "log.npz")
+        if not (folder / "measured.json").exists():
+            measured = true_values(pool, TASKS[task], paths, episodes)
+            (folder / "truth.json").write_text(json.dumps({name: m["value"] for name, m in measured.items()}))
+            (folder / "measured.json").write_text(json.dumps(measured, indent=1))
+    return json.loads((folder / "measured.json").read_text())
+
+
+def evaluate(task: str, folder: Path, policies: Path, members: int, steps: int | None, methods: list[str]) -> None:
+    command = [sys.executable, "-m", "ropeval", "evaluate", str(folder / "log.npz")]
+    command += [str(policies / f"{task}_online_{n}.npz") for n in NUMBERS]
+    command += ["--gamma", str(GAMMA), "--members", str(members), "--draws", "2", "--truth", str(folder / "truth.json")]
+    command += ["--out", str(folder / "result"), "--resume", *(["--steps", str(steps)] if steps else [])]
+    subprocess.run(command + [word for m in methods for word in ("--method", m)], check=True)
+
+
+def table(folders: dict[str, Path]) -> str:
+    lines = [
+        "| task | method | spearman | regret@1 | regret@3 | absolute error | best by estimate, P(best) | true best |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for task, folder in folders.items():
+        truth = json.loads((folder / "truth.json").read_text())
+        best = max(truth, key=truth.__getitem__)
+        for r in json.loads((folder / "result/trust.json").read_text())["ranking"]:
+            s = r["truth"]
+            cells = [
+                task, r["method"], f"{s.get('spearman', float('nan')):.2f}",
+                f"{s['regret@1']:.1f} ({s['normalised_regret@1']:.0%})",
+                f"{s['regret@3']:.1f} ({s['normalised_regret@3']:.0%})", f"{s['absolute_error']:.1f}",
+                f"{r['policies'][0]}, {r['best'][0]:.0%}", best,
+            ]  # fmt: skip
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def values_table(task: str, folder: Path) -> str:
+    rows = json.loads((folder / "result/result.json").read_text())
+    measured = json.loads((folder / "measured.json").read_text())
+    methods = list(dict.fromkeys(r["method"] for r in rows))
+    lines = [f"| {task} | true value | {' | '.join(methods)} |", "|---" * (len(methods) + 2) + "|"]
+    for name, true in measured.items():
+        cells = []
+        for method in methods:
+            (r,) = [r for r in rows if r["policy"] == name and r["method"] == method]
+            i = r["interval"]
+            held = i and i["low"] <= true["value"] <= i["high"]
+            shown = "diverged" if r["value"] is None else f"{r['value']:.0f}"
+            cells.append(shown + (f" ({i['low']:.0f} … {i['high']:.0f}){' ✓' if held else ''}" if i else ""))
+        lines.append(f"| {name} | {true['value']:.1f} ± {true['error']:.1f} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--policies", type=Path, required=True, help="folder of the published policies")
+    parser.add_argument("--out", type=Path, default=Path("ranking-result"))
+    parser.add_argument("--task", action="append", choices=list(TASKS))
+    parser.add_argument("--log-steps", type=int, default=100_000)
+    parser.add_argument("--truth-episodes", type=int, default=50)
+    parser.add_argument("--members", type=int, default=10)
+    parser.add_argument("--steps", type=int, help="training steps, to try it out")
+    parser.add_argument("--method", action="append")
+    parser.add_argument("--summarise", action="store_true", help="run nothing, read what is there")
+    options = parser.parse_args()
+    began = time.perf_counter()
+    folders = {task: options.out / task for task in options.task or TASKS}
+    for task, folder in folders.items():
+        if options.summarise:
+            continue
+        prepare(task, folder, options.policies, options.log_steps, options.truth_episodes)
+        print(f"{task}: log and truth after {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+        evaluate(task, folder, options.policies, options.members, options.steps, options.method or list(METHODS))
+        print(f"{task}: done after {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+    done = {task: folder for task, folder in folders.items() if (folder / "result/trust.json").exists()}
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT).stdout
+    report = "\n\n".join([table(done), *(values_table(task, folder) for task, folder in done.items())])
+    print(report)
+    print(f"\n{time.perf_counter() - began:.0f} s, {platform.machine()}, commit {commit.strip()}")
+
+
+if __name__ == "__main__":
+    main()
