@@ -4,8 +4,8 @@
     python benchmarks/ranking.py --policies ../shared/policies --out ranking-result --summarise
 
 For every task: 100,000 steps by policy 5 with its own noise, one true value per policy from rollouts that no method
-sees, then `ropeval evaluate` as anyone would call it, with --truth. What is finished is kept: an interrupted run goes
-on. Needs gymnasium[mujoco]; processes play side by side.
+sees, then what `ropeval evaluate --truth` does. What is finished is kept: an interrupted run goes on. Needs
+gymnasium[mujoco]; processes play side by side.
 """
 
 import argparse
@@ -86,11 +86,35 @@ def prepare(task: str, folder: Path, policies: Path, steps: int, episodes: int) 
 
 
 def evaluate(task: str, folder: Path, policies: Path, members: int, steps: int | None, methods: list[str]) -> None:
-    command = [sys.executable, "-m", "ropeval", "evaluate", str(folder / "log.npz")]
-    command += [str(policies / f"{task}_online_{n}.npz") for n in NUMBERS]
-    command += ["--gamma", str(GAMMA), "--members", str(members), "--draws", "2", "--truth", str(folder / "truth.json")]
-    command += ["--out", str(folder / "result"), "--resume", *(["--steps", str(steps)] if steps else [])]
-    subprocess.run(command + [word for m in methods for word in ("--method", m)], check=True)
+    """What `ropeval evaluate --truth` does."""
+    from ropeval.data import load_dataset
+    from ropeval.evaluation.methods import make_method, parts
+    from ropeval.evaluation.session import Session, rankings, run_session, write_results
+    from ropeval.policies import load_policy
+    from ropeval.runtime import prepare as keep_compiled
+
+    keep_compiled()
+    learned = [part for part, entry in parts().items() if "steps" in entry.config.model_fields]
+    settings = {part: {"steps": steps} for part in learned} if steps else {}
+    session = Session(
+        dataset=load_dataset(folder / "log.npz"),
+        policies=[load_policy(policies / f"{task}_online_{n}.npz") for n in NUMBERS],
+        methods=[make_method(name, settings) for name in methods],
+        gamma=GAMMA,
+        members=members,
+        seed=0,
+        draws=2,
+    )
+
+    def report(number: int, stage: str, fraction: float) -> None:
+        if stage == "done":
+            policy, method = session.questions[number]
+            print(f"{time.strftime('%H:%M:%S')} {policy.name} {method.name}", file=sys.stderr, flush=True)
+
+    result = folder / "result"
+    found = run_session(session, result, report, resume=True)
+    if not (result / "result.json").exists():
+        write_results(found, rankings(session, found, result, json.loads((folder / "truth.json").read_text())), result)
 
 
 def table(folders: dict[str, Path]) -> str:

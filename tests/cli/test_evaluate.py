@@ -178,6 +178,7 @@ def test_killed_and_resumed_gives_the_same_bits(files, how):
     subprocess.run([*command, "--resume"], check=True, capture_output=True)
     assert without_seconds(Path("broken/result.json")) == without_seconds(Path("whole/result.json"))
     assert polars.read_parquet("broken/curves.parquet").equals(polars.read_parquet("whole/curves.parquet"))
+    assert Path("broken/trust.json").read_bytes() == Path("whole/trust.json").read_bytes()
 
 
 def damage(change):
