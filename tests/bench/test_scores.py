@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import trim_mean
 
 from ropeval.bench.scores import (
     Interval,
@@ -44,6 +45,13 @@ def test_iqm_by_hand():
     assert iqm([1.0, 2.0, 3.0, 100.0]) == 2.5
     assert iqm([7.0]) == 7.0
     assert iqm([3.0, 1.0, 2.0]) == 2.0  # a quarter of three is nobody
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 20, 21])
+def test_iqm_is_scipy_s_trimmed_mean(count):
+    values = np.random.default_rng(count).normal(size=(count, 5))
+    np.testing.assert_allclose(iqm(values, axis=0), trim_mean(values, 0.25, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(iqm(values), trim_mean(values, 0.25, axis=None), rtol=1e-12)
 
 
 @pytest.mark.parametrize(("lost", "diverged"), [(0, False), (5, False), (6, True), (20, True)])

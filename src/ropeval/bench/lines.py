@@ -8,7 +8,7 @@ import polars as pl
 from ropeval.bench.scores import COVERAGE, Floats, iqm, quantiles, resampled_iqm
 from ropeval.bench.summary import TrueValues
 
-BAND_RESAMPLES = 300  # a band is looked at, not read off
+BAND_RESAMPLES = 200  # a band is looked at, not read off
 KEY = ("task", "method", "hyper", "stage", "metric")
 Name = tuple[str, str, str, str, str]  # one of KEY
 
@@ -31,26 +31,19 @@ class Curve(NamedTuple):
 
 def gather(curves: pl.DataFrame) -> dict[Name, Curve]:
     """Long rows of one protocol as arrays."""
-    ordered = curves.sort(*KEY, "step", "seed")
-    values, steps = ordered["value"].to_numpy().astype(float), ordered["step"].to_numpy()
-    found, start = {}, 0
-    for *name, length, points in (
-        ordered.group_by(*KEY, maintain_order=True).agg(pl.len(), pl.col("step").n_unique().alias("points")).iter_rows()
-    ):
-        own = slice(start, start + length)
-        start += length
-        found[tuple(name)] = _curve(steps[own], values[own], points)
-    return found
+    groups = curves.group_by(*KEY).agg("step", "seed", "value")
+    columns = [groups[name] for name in ("step", "seed", "value")]
+    names = groups.select(*KEY).rows()
+    return {name: _curve(*(column[i].to_numpy() for column in columns)) for i, name in enumerate(names)}
 
 
-def _curve(steps: np.ndarray, values: Floats, points: int) -> Curve:
+def _curve(steps: np.ndarray, seeds: np.ndarray, values: np.ndarray) -> Curve:
     """Steps that not every seed has recorded are left out: a mean over changing company would jump."""
     at, counts = np.unique(steps, return_counts=True)
-    if len(values) != points * counts[0] or np.any(counts != counts[0]):
-        common = at[counts == counts.max()]
-        kept = np.isin(steps, common)
-        at, values, counts = common, values[kept], counts[counts == counts.max()]
-    return Curve(at, values.reshape(len(at), -1).T)
+    common = at[counts == counts.max()]
+    kept = np.isin(steps, common) if len(common) < len(at) else np.full(len(steps), True)
+    order = np.lexsort((steps[kept], seeds[kept]))
+    return Curve(common, values[kept][order].astype(float).reshape(-1, len(common)))
 
 
 def error_line(curve: Curve, truth: TrueValues) -> Line:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from ropeval.errors import UserError
@@ -151,11 +152,13 @@ REMAKE = "; delete the file and run the study again with --resume"
 
 
 def _thin(frame: pl.DataFrame, points: int) -> pl.DataFrame:
-    place = pl.col("step").rank("dense").over("method", "stage")  # 1 … how many steps were recorded
-    count = place.max().over("method", "stage")
-    bucket = (place * points) // count  # reaches `points` at the very last step
-    kept = (count <= points) | (bucket > ((place - 1) * points) // count)
-    return frame.filter(kept)
+    """`points` steps of each stage, evenly spread; the last is always among them."""
+    kept = []
+    for steps in frame.select("method", "stage", "step").unique().sort("step").partition_by("method", "stage"):
+        place = np.arange(len(steps))
+        thinned = (place + 1) * points // len(steps) > place * points // len(steps)
+        kept.append(steps.filter(pl.Series(thinned)) if len(steps) > points else steps)
+    return frame.join(pl.concat(kept), on=["method", "stage", "step"], how="semi") if kept else frame
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -1,0 +1,141 @@
+"""The study's figures of training: errors, losses and features over gradient steps."""
+
+import numpy as np
+
+from ropeval.bench.lines import Curve, Line, Name, error_line, line, role
+from ropeval.bench.report.charts import legend
+from ropeval.bench.rows import BASELINES, TRUTHS
+from ropeval.bench.scores import iqm
+from ropeval.bench.summary import Runs, Summary
+from ropeval.report.charts import Chart, Entry, Mark, Palette, Panel, Series, error_range
+
+Curves = dict[Name, Curve]
+FEATURES = {
+    "feature_mean": "mean of the features",
+    "feature_std": "standard deviation of the features",
+    "feature_size": "mean size of the features",
+}
+
+
+def training_charts(summary: Summary, curves: Curves, palette: Palette) -> list[Chart]:
+    choices = ("default", "best") if summary.gridded else ("default",)
+    charts = [error_curves(summary, curves, palette, truth, choice) for truth in TRUTHS for choice in choices]
+    charts += [losses(summary, curves, palette, part) for part in ("encoder", "estimator")]
+    charts += [features(summary, curves, palette, metric) for metric in FEATURES]
+    return [chart for chart in charts if chart.drawn]
+
+
+def error_curves(summary: Summary, curves: Curves, palette: Palette, truth: str, choice: str) -> Chart:
+    """RMAE over the steps of the estimator's training."""
+    panels, seen = [], []
+    for task in summary.tasks:
+        values, drawn, marks = summary.truths[truth, task], [], []
+        for method in summary.methods if not values.trouble.startswith("RMAE is undefined") else ():
+            runs = summary.runs.get((task, method))
+            if runs is None:
+                continue
+            hyper = _setting(summary, runs, truth, task, method, choice)
+            curve = _find(curves, task, method, hyper, "estimate", "estimator")
+            if curve is not None:
+                drawn.append(_series(method, palette, error_line(curve, values)))
+                seen.append(drawn[-1].y)
+            else:
+                errors = summary.errors(truth, task, method)[hyper]
+                marks.append(Mark(method, palette[method], float(iqm(errors))))
+                seen.append(np.array([marks[-1].value]))
+        panels.append(Panel(task, drawn, marks, note="RMAE is undefined"))
+    which = (
+        "each method at its default setting"
+        if choice == "default"
+        else "each method at its best setting, chosen with the true value, which nobody has in practice"
+    )
+    return Chart(
+        slug=f"errors-{truth.replace('_', '-')}-{choice}",
+        title=f"Error over training, {'default' if choice == 'default' else 'best†'} setting; {TRUTHS[truth]}",
+        caption=f"IQM of RMAE over seeds with 95 % bootstrap bands, {which}. Methods without a curve are level lines. "
+        "A line that leaves the top goes beyond the scale; one that ends has diverged. Lower is better.",
+        panels=panels,
+        legend=legend(summary.methods, palette),
+        x_label="gradient step of the estimator",
+        y_label=f"RMAE, {TRUTHS[truth]}",
+        y_log=True,
+        y_range=error_range(seen, floor=5e-3),
+    )
+
+
+def losses(summary: Summary, curves: Curves, palette: Palette, part: str) -> Chart:
+    """The loss of φ (encoder) or of q (estimator)."""
+    what = "φ (the encoder)" if part == "encoder" else "q (the estimator)"
+    return Chart(
+        slug=f"loss-{'phi' if part == 'encoder' else 'q'}",
+        title=f"Training loss of {what}",
+        caption="IQM over seeds with 95 % bootstrap bands at the default setting; thin lines are the grid's other "
+        "settings. Losses of different methods measure different things.",
+        panels=_over_settings(summary, curves, palette, "loss", part),
+        legend=_trained(summary, curves, palette, "loss", part),
+        x_label=f"gradient step of {what}",
+        y_label="loss",
+        y_log=True,
+    )
+
+
+def features(summary: Summary, curves: Curves, palette: Palette, metric: str) -> Chart:
+    what = FEATURES[metric]
+    hint = {
+        "feature_std": " Near 0, all pairs look alike to q: the representation collapsed.",
+        "feature_size": " Near 1 in methods that end in tanh, every feature is hardly more than a sign.",
+    }.get(metric, "")
+    return Chart(
+        slug=metric.replace("_", "-"),
+        title=f"Representations: {what}",
+        caption=f"Over all pairs of the log for each dimension, then averaged over the dimensions; IQM over seeds with "
+        f"95 % bootstrap bands at the default setting, thin lines are the grid's other settings.{hint}",
+        panels=_over_settings(summary, curves, palette, metric, "encoder"),
+        legend=_trained(summary, curves, palette, metric, "encoder"),
+        x_label="gradient step of φ (the encoder)",
+        y_label=what,
+    )
+
+
+def _over_settings(summary: Summary, curves: Curves, palette: Palette, metric: str, part: str) -> list[Panel]:
+    panels = []
+    for task in summary.tasks:
+        drawn: list[Series] = []
+        for method in summary.methods:
+            runs = summary.runs.get((task, method))
+            if runs is None:
+                continue
+            for hyper in runs.settings:
+                curve = _find(curves, task, method, hyper, metric, part)
+                if curve is None:
+                    continue
+                if hyper == runs.shown:
+                    drawn.append(_series(method, palette, line(curve)))
+                else:
+                    found = line(curve, band=False)
+                    drawn.insert(0, Series(method, palette[method], found.steps, found.value, kind="faint"))
+        panels.append(Panel(task, drawn))
+    return panels
+
+
+def _trained(summary: Summary, curves: Curves, palette: Palette, metric: str, part: str) -> list[Entry]:
+    present = {method for _, method, _, stage, name in curves if name == metric and role(method, stage) == part}
+    untrained = [Entry(f"{m} (trains nothing)", palette[m]) for m in summary.methods if m in BASELINES]
+    return [*untrained, *legend([m for m in summary.methods if m in present], palette)]
+
+
+def _setting(summary: Summary, runs: Runs, truth: str, task: str, method: str, choice: str) -> str:
+    score = summary.score(truth, task, method, choice) if choice == "best" else None
+    return score.hyper if score is not None and score.hyper else runs.shown
+
+
+def _find(curves: Curves, task: str, method: str, hyper: str, metric: str, part: str) -> Curve | None:
+    """The curve of `metric` in the stage that trains `part`."""
+    encoder, _, estimator = method.rpartition("+")
+    stage = encoder if part == "encoder" else estimator
+    return curves.get((task, method, hyper, stage, metric))
+
+
+def _series(method: str, palette: Palette, found: Line) -> Series:
+    band = (None, None) if np.array_equal(found.low, found.high) else (found.low, found.high)
+    return Series(method, palette[method], found.steps, found.value, *band)

@@ -1,0 +1,129 @@
+"""Figures as data: what is drawn, apart from how. Paper and page draw the same panels, so they cannot disagree."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+Kind = Literal["line", "step", "faint", "points", "dots"]
+METHOD_COLOURS = (1, 2, 3, 4, 5, 6, 8)  # of the page's palette; 7 is its grey, kept for the baselines
+DASHES = ("solid", "dash", "dashdot", "dot")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "star", "cross", "x")
+GREY, INK = 7, 0
+
+
+class Style(NamedTuple):
+    colour: int  # 1 … 8 of the palette, 0 for the ink of the text
+    dash: str = "solid"
+    symbol: str = "circle"
+
+
+class Palette:
+    """One style per method, the same in every figure: baselines grey and broken, the others in the order given."""
+
+    def __init__(self, methods: Sequence[str], baselines: Sequence[str] = ()):
+        learned = [method for method in methods if method not in baselines]
+        turns = len(METHOD_COLOURS)
+        self._styles = {
+            method: Style(METHOD_COLOURS[i % turns], DASHES[i // turns % len(DASHES)], SYMBOLS[i % len(SYMBOLS)])
+            for i, method in enumerate(learned)
+        }
+        for i, method in enumerate(baselines):
+            self._styles[method] = Style(GREY, DASHES[1 + 2 * i % 3], SYMBOLS[1 + i % 2])
+
+    def __getitem__(self, method: str) -> Style:
+        return self._styles[method]
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points of one panel. `low` and `high` are a band (lines) or error bars (points).
+
+    group   the legend entry it belongs to
+    kind    line · step · faint (thin, no band) · points (markers with bars, joined) · dots (markers alone)
+    Values that are not finite are not drawn, but points at infinity become arrows at the panel's edge.
+    """
+
+    group: str
+    style: Style
+    x: np.ndarray
+    y: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    kind: Kind = "line"
+
+
+class Mark(NamedTuple):
+    """A straight line across a panel: a truth, or a method that has no curve. At infinity: a word that it diverged."""
+
+    group: str
+    style: Style
+    value: float
+    axis: Literal["x", "y"] = "y"  # the axis on which the value lies
+
+
+@dataclass(frozen=True)
+class Panel:
+    title: str
+    series: list[Series] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    x_range: tuple[float, float] | None = None  # None: the chart's, or what the data needs
+    y_range: tuple[float, float] | None = None
+    note: str = ""  # why there is nothing to show, if there is nothing
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the legend."""
+
+    group: str
+    style: Style
+    marker: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One figure of several panels with one legend."""
+
+    slug: str
+    title: str
+    caption: str
+    panels: list[Panel]
+    legend: list[Entry]
+    x_label: str
+    y_label: str = ""
+    x_log: bool = False
+    y_log: bool = False
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    x_names: Sequence[str] | None = None  # categories at 0, 1, 2, …
+    y_names: Sequence[str] | None = None  # categories at 0, 1, 2, … from the top
+
+    @property
+    def drawn(self) -> bool:
+        return any(panel.series for panel in self.panels)
+
+
+def error_range(values: Sequence[np.ndarray], floor: float = 2e-3, ceiling: float = 30.0) -> tuple[float, float]:
+    """A logarithmic range that shows the errors and is not ruled by the smallest dip or by what diverged."""
+    flat = np.concatenate([np.ravel(v) for v in values]) if len(values) else np.array([])
+    flat = flat[np.isfinite(flat) & (flat > 0)]
+    if not len(flat):
+        return 0.1, 1.0
+    low, high = max(floor, 0.8 * float(flat.min())), min(ceiling, 1.25 * float(flat.max()))
+    return min(low, ceiling / 10), max(high, 2 * min(low, ceiling / 10))
+
+
+def slugs(names: Sequence[str]) -> dict[str, str]:
+    """Names that can stand in a file's name, each different, whatever the names are."""
+    made: dict[str, str] = {}
+    for name in names:
+        stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "unnamed"
+        taken, number = set(made.values()), 2
+        slug = stem
+        while slug in taken:
+            slug, number = f"{stem}-{number}", number + 1
+        made[name] = slug
+    return made
