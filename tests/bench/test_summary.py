@@ -117,7 +117,7 @@ class TestGaps:
         rows = runs("a", "fqe", [1.0, 2.0, 3.0]) + runs("b", "fqe", [1.0])
         rows += runs("a", "rope+fqe", [1.0] * 3, hyper=hyper(b=1))
         folder = write_study(
-            tmp_path, rows, tasks=["a", "b"], methods=["fqe", "rope+fqe"], seeds=3, grids={"rope+fqe": {"b": [1, 2]}}
+            tmp_path, rows, tasks=["a", "b"], methods=["fqe", "rope+fqe"], seeds=3, grid={"rope+fqe": {"b": [1, 2]}}
         )
         failed = [Failure("u", "b", "rope+fqe", "{}", "out of memory")]
         gaps = {(g.task, g.method, g.hyper): g[3:] for g in find_gaps(load_study(folder), load_rows(folder), failed)}
@@ -130,6 +130,20 @@ class TestGaps:
             ("b", "fqe", "{}"): (1, 3, ""),
             ("b", "rope+fqe", ""): (0, 6, "out of memory"),
         }
+
+    def test_a_failed_unit_explains_the_settings_that_it_held(self, tmp_path):
+        rows = runs("a", "rope+fqe", [1.0, 2.0], hyper='{"b":1,"d":"X"}') + runs("a", "mean-reward", [1.0])
+        rows += runs("a", "mean-return", [1.0])
+        folder = write_study(tmp_path, rows, grid={"rope+fqe": {"d": ["X", "X/2"], "b": [1]}})
+        failed = [Failure("u", "a", "rope+fqe", '{"d": "X/2"}', "no memory"), Failure("v", "a", "fqe", "{}", "other")]
+        (gap,) = find_gaps(load_study(folder), load_rows(folder), failed)
+        assert (gap.hyper, gap.present, gap.expected, gap.reason) == (hyper(b=1, d="X/2"), 0, 2, "no memory")
+
+    def test_patterns_stand_for_the_tasks_that_are_known(self, tmp_path):
+        rows = [row("d4rl/hopper-medium", m, 1.0) for m in ("mean-reward", "mean-return")]
+        folder = write_study(tmp_path, rows, tasks=["d4rl/hopper-*", "my.py:TASK"])
+        gaps = find_gaps(load_study(folder), load_rows(folder), [])
+        assert {gap.task for gap in gaps} == {"d4rl/hopper-random", "d4rl/hopper-medium-expert"}
 
 
 class TestLines:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from ropeval.bench.rows import BASELINES, Failure
-from ropeval.bench.summary import names
+from ropeval.bench.summary import names, study_tasks
 
 
 class Gap(NamedTuple):
@@ -25,10 +25,10 @@ class Gap(NamedTuple):
 def find_gaps(study: Mapping[str, Any], rows: pl.DataFrame, failures: Sequence[Failure]) -> list[Gap]:
     """Compares with what study.json names, and with the settings and seeds that other tasks of the study have."""
     counts: dict[tuple[str, str, str], int] = {
-        (task, method, hyper): count
+        (task, method, _canonical(json.loads(hyper))): count
         for task, method, hyper, count in rows.group_by("task", "method", "hyper").agg(pl.len()).iter_rows()
     }
-    tasks = list(dict.fromkeys([*names(study.get("tasks")), *sorted({task for task, _, _ in counts})]))
+    tasks = study_tasks(study, sorted({task for task, _, _ in counts}))
     methods = list(dict.fromkeys([*BASELINES, *names(study.get("methods")), *sorted({m for _, m, _ in counts})]))
     found = []
     for task, method in itertools.product(tasks, methods):
@@ -48,13 +48,16 @@ def find_gaps(study: Mapping[str, Any], rows: pl.DataFrame, failures: Sequence[F
 
 
 def _grid(study: Mapping[str, Any], method: str) -> set[str]:
-    """The settings that `grids` spans: a table of lists for the method, as in {"rope.beta": [0.1, 1.0]}."""
-    grids = study.get("grids")
+    """The settings that the method's grid spans: a table of lists, as in {"rope.beta": [0.1, 1.0]}."""
+    grids = study.get("grid")
     axes = grids.get(method) if isinstance(grids, Mapping) else None
     if not isinstance(axes, Mapping) or not all(isinstance(values, list) for values in axes.values()):
         return set()
-    spanned = itertools.product(*axes.values())
-    return {json.dumps(dict(zip(axes, values, strict=True)), sort_keys=True) for values in spanned}
+    return {_canonical(dict(zip(axes, values, strict=True))) for values in itertools.product(*axes.values())}
+
+
+def _canonical(setting: Mapping[str, Any]) -> str:
+    return json.dumps(setting, sort_keys=True)
 
 
 def _seeds(study: Mapping[str, Any], counts: list[int]) -> int:
@@ -67,9 +70,11 @@ def _seeds(study: Mapping[str, Any], counts: list[int]) -> int:
     return seeds if isinstance(seeds, int) and not isinstance(seeds, bool) else max(counts, default=1)
 
 
-def _reason(failures: Sequence[Failure], task: str, method: str, hyper: str | None = None) -> str:
-    """The first failure of the method on the task; of this very setting, if one is asked for and was recorded."""
-    own = [f for f in failures if (f.task, f.method) == (task, method)]
-    if hyper is not None:
-        own = [f for f in own if f.hyper == hyper] or [f for f in own if f.hyper == "{}"]
-    return own[0].error if own else ""
+def _reason(failures: Sequence[Failure], task: str, method: str, hyper: str = "{}") -> str:
+    """The first failure of the method on the task; a unit's `hyper` holds what its settings have in common."""
+    wanted = json.loads(hyper)
+    for failure in failures:
+        shared = json.loads(failure.hyper)
+        if (failure.task, failure.method) == (task, method) and (not wanted or shared.items() <= wanted.items()):
+            return failure.error
+    return ""

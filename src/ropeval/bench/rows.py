@@ -106,7 +106,9 @@ def load_failures(folder: Path) -> list[Failure]:
             continue  # a later attempt succeeded
         content = _read_json(path)
         hyper = content.get("hyper", "{}")
-        text = hyper if isinstance(hyper, str) else json.dumps(hyper, sort_keys=True)
+        text = hyper if isinstance(hyper, str) and _is_json_object(hyper) else json.dumps(hyper, sort_keys=True)
+        if not _is_json_object(text):
+            raise UserError(f"{path}: hyper is {text}; it must be a JSON object such as {{}}")
         task, method = (str(content.get(name, "?")) for name in ("task", "method"))
         found.append(Failure(unit, task, method, text, str(content.get("error", "no reason was recorded"))))
     return found

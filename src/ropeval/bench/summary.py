@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -132,7 +133,7 @@ class Summary:
 def summarise(rows: pl.DataFrame, study: Mapping[str, Any], progress: Progress | None = None) -> Summary:
     """`rows` of one protocol; `study` gives the order of tasks and methods."""
     (protocol,) = rows["protocol"].unique()
-    tasks = _ordered(rows["task"], study.get("tasks"))
+    tasks = _ordered(rows["task"], study_tasks(study, sorted(rows["task"].unique())))
     methods = _ordered(rows["method"], [*BASELINES, *names(study.get("methods"))])
     runs = {(task, method): _runs(frame) for (task, method), frame in _split(rows, "task", "method").items()}
     truths = {
@@ -208,6 +209,19 @@ def _ordered(column: pl.Series, first: Any) -> list[str]:
     present = set(column.unique())
     order = [name for name in dict.fromkeys(names(first)) if name in present]
     return order + sorted(present.difference(order))
+
+
+def study_tasks(study: Mapping[str, Any], present: list[str]) -> list[str]:
+    """The study's tasks and those present. Its patterns (d4rl/*) stand for the tasks that ropeval knows."""
+    found: list[str] = []
+    for word in names(study.get("tasks")):
+        if any(sign in word for sign in "*?["):
+            from ropeval.bench.tasks import all_tasks
+
+            found += [name for name in [*all_tasks(), *present] if fnmatchcase(name, word)]
+        elif ":" not in word or word in present:  # FILE.py:NAME is known by the name that its rows carry
+            found.append(word)
+    return list(dict.fromkeys([*found, *present]))
 
 
 def names(entries: Any) -> list[str]:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ropeval.files import write_atomically
-from ropeval.report.charts import Chart, Panel, Series, Style
+from ropeval.report import charts
+from ropeval.report.charts import LONGEST, Chart, Panel, Series, Style, log_ticks, short_number
 
 # The page's light palette: a method has the same colour here and there.
 COLOURS = ("#1b1f24", "#0072b2", "#c64f00", "#00805d", "#a8457c", "#86690a", "#5b4fc7", "#6b6f76", "#a23b2a")
@@ -17,7 +18,6 @@ MARKERS = {
     "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "star": "*", "cross": "P", "x": "X",
 }  # fmt: skip
 WIDTH, HEIGHT = 3.3, 2.35  # of a panel, in inches
-LONGEST = 34  # letters of a name; longer ones are cut in the middle
 MUTED, GRID = "#57606a", "#e3e7ec"
 
 
@@ -174,27 +174,6 @@ def _ticks(axis: Any, chart: Chart) -> None:
         axis.set_ylim(len(chart.y_names) - 0.4, -0.6)
 
 
-def log_ticks(low: float, high: float) -> list[float]:
-    """Powers of ten, and where those are few also 2 and 5, or every digit, times them."""
-    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    for digits in ((1,), (1, 3), (1, 2, 5), tuple(range(1, 10))):
-        ticks = [digit * 10.0**power for power in powers for digit in digits]
-        inside = [tick for tick in ticks if low <= tick <= high]
-        if len(inside) >= 3:
-            break
-    return inside[:: 1 + len(inside) // 6]
-
-
-def short_number(value: float) -> str:
-    """100K rather than 100000, 0.05 rather than 5×10⁻²."""
-    if value and (abs(value) >= 1e9 or abs(value) < 1e-4):
-        return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
-    for size, letter in ((1e6, "M"), (1e3, "K")):
-        if abs(value) >= 10 * size or (abs(value) >= size and letter == "M"):
-            return f"{value / size:g}{letter}".replace("-", "−")
-    return f"{value:.6g}".replace("-", "−")
-
-
 def _labels(axis: Any, chart: Chart, first: bool, last: bool) -> None:
     """Only the outer panels are labelled where the axes are the same for all."""
     axis.tick_params(labelleft=first or not _shared(chart, "y"), labelbottom=last or not _shared(chart, "x"))
@@ -246,10 +225,9 @@ def _save(figure: Any, path: Path, source: str) -> Path:
 
 
 def plain(text: str) -> str:
-    """Names come from files: a dollar sign must not be read as mathematics, nor a line break move the title."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split()).replace("$", r"\$")
+    """Names come from files: a dollar sign in one must not be read as mathematics."""
+    return charts.one_line(text).replace("$", r"\$")
 
 
 def shown(text: str, longest: int = LONGEST) -> str:
-    short = text if len(text) <= longest else f"{text[: longest // 2]}…{text[-(longest // 2 - 1) :]}"
-    return plain(short)
+    return plain(charts.shown(text, longest))

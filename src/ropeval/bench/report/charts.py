@@ -8,7 +8,7 @@ import numpy as np
 from ropeval.bench.rows import BASELINES, TRUTHS
 from ropeval.bench.scores import Floats, iqm, iqm_interval, performance_profile
 from ropeval.bench.summary import Summary, value_order
-from ropeval.report.charts import INK, Chart, Entry, Mark, Palette, Panel, Series, Style, error_range
+from ropeval.report.charts import INK, Chart, Entry, Mark, Palette, Panel, Series, Style, error_range, slugs
 
 THRESHOLDS = np.geomspace(0.01, 10.0, 91)  # the paper cuts its profiles off at 10, too
 NAMES = {"beta": "β, the weight of the angle", "dim": "d, the size of φ", "learning_rate": "learning rate"}
@@ -65,10 +65,11 @@ def sensitivities(summary: Summary, palette: Palette, truth: str) -> list[Chart]
             field = key.rpartition(".")[2]
             alone = sum(k.rpartition(".")[2] == field for k in _varied(summary, method)) == 1
             axes.setdefault(field if alone else key, {})[method] = key
-    return [_sensitivity(summary, palette, truth, name, keys) for name, keys in sorted(axes.items())]
+    files = slugs(sorted(axes))
+    return [_sensitivity(summary, palette, truth, name, axes[name], files[name]) for name in files]
 
 
-def _sensitivity(summary: Summary, palette: Palette, truth: str, name: str, keys: dict[str, str]) -> Chart:
+def _sensitivity(summary: Summary, palette: Palette, truth: str, name: str, keys: dict[str, str], file: str) -> Chart:
     found = {
         (task, method): _by_value(summary, truth, task, method, key)
         for task in summary.tasks
@@ -99,7 +100,7 @@ def _sensitivity(summary: Summary, palette: Palette, truth: str, name: str, keys
         panels.append(Panel(task, drawn, marks, y_range=error_range(seen), note="RMAE is undefined"))
     label = NAMES.get(name, name)
     return Chart(
-        slug=f"sensitivity-{name}-{truth.replace('_', '-')}",
+        slug=f"sensitivity-{file}-{truth.replace('_', '-')}",
         title=f"Sensitivity to {label}; {TRUTHS[truth]}",
         caption="IQM of RMAE over all runs that share the value, whatever else the grid varied, with 95 % bootstrap "
         "intervals. Lines are methods without this setting. An arrow at the upper edge: diverged, or off the scale.",
