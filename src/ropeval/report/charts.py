@@ -108,6 +108,14 @@ class Chart:
         return any(panel.series for panel in self.panels)
 
 
+def joined(lines: Sequence[Series]) -> Series:
+    """Faint lines of one group as a single one with breaks, which is drawn many times faster."""
+    gap = np.array([np.nan])
+    x = np.concatenate([part for line in lines for part in (line.x.astype(float), gap)])
+    y = np.concatenate([part for line in lines for part in (line.y.astype(float), gap)])
+    return Series(lines[0].group, lines[0].style, x, y, kind="faint")
+
+
 def error_range(values: Sequence[np.ndarray], floor: float = 2e-3, ceiling: float = 30.0) -> tuple[float, float]:
     """A logarithmic range that shows the errors and is not ruled by the smallest dip or by what diverged."""
     flat = np.concatenate([np.ravel(v) for v in values]) if len(values) else np.array([])

@@ -131,8 +131,8 @@ def _draw_series(
         if series.low is not None and series.high is not None:
             top = np.where(np.isfinite(series.high), series.high, np.finfo(np.float32).max)
             axis.vlines(x[inside], series.low[inside], top[inside], color=colour, lw=1.3)
-    size = 22 if series.kind == "points" else 15 if len(x) > 1 else 30
-    axis.scatter(x[inside], y[inside], s=size, color=colour, marker=marker, lw=0, alpha=0.85, zorder=3)
+    size = 4.7 if series.kind == "points" else 3.9 if len(x) > 1 else 5.5
+    axis.plot(x[inside], y[inside], marker, ms=size, color=colour, mew=0, alpha=0.85, zorder=3)
     if y_range:
         _arrows(axis, x[y > y_range[1]], y_range[1], "^", colour, vertical=True)
     elif x_range:
@@ -146,7 +146,8 @@ def _arrows(axis: Any, at: np.ndarray, edge: float, marker: str, colour: str, ve
         count = int(np.sum(np.round(at) == where))
         middle = float(np.mean(at[np.round(at) == where]))
         place = (middle, edge) if vertical else (edge, middle)
-        axis.scatter(*place, s=26, marker=marker, facecolor="white", edgecolor=colour, lw=1.1, clip_on=False, zorder=4)
+        look = {"ms": 5.1, "mfc": "white", "mec": colour, "mew": 1.1, "clip_on": False, "zorder": 4}
+        axis.plot(*([v] for v in place), marker, **look)
         if count > 1:
             side = (0, -9) if vertical else (-9, 0) if marker == ">" else (9, 0)
             axis.annotate(

@@ -55,6 +55,7 @@ def markdown(text: str) -> str:
 LATEX_SIGNS = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": "$<$", ">": "$>$", "|": "$|$", '"': "''",
+    "[": "{[}", "]": "{]}", "*": "{*}",
     "†": r"$^\dagger$", "∞": r"$\infty$", "−": "$-$", "±": r"$\pm$", "×": r"$\times$", "·": r"$\cdot$", "–": "--",
     "…": r"\dots{}", "≤": r"$\leq$", "ρ": r"$\rho$", "π": r"$\pi$", "γ": r"$\gamma$", "β": r"$\beta$", "φ": r"$\phi$",
     "‖": r"$\|$", "≥": r"$\geq$",
@@ -64,7 +65,7 @@ PREAMBLE = r"""\documentclass[10pt]{article}
 \usepackage{longtable}
 \usepackage{graphicx}
 \setlength{\parindent}{0pt}
-\setlength{\tabcolsep}{4pt}
+\setlength{\tabcolsep}{3pt}
 """
 
 
@@ -91,5 +92,8 @@ def to_latex(table: Table) -> str:
 
 
 def latex(text: str) -> str:
-    """Every sign that means something to TeX is spelt out, and so is every letter that its fonts may lack."""
-    return "".join(LATEX_SIGNS.get(c, c if c.isascii() else f"[U+{ord(c):04X}]") for c in one_line(text))
+    """Every sign that means something to TeX is spelt out, and so is every letter that its fonts may lack.
+
+    A bracket counts among them: behind the end of a row TeX would read it as a length.
+    """
+    return "".join(LATEX_SIGNS.get(c, c if c.isascii() else f"(U+{ord(c):04X})") for c in one_line(text))

@@ -130,7 +130,7 @@ def scores(summary: Summary, truth: str, source: str) -> Table:
         "diverged",
     ]
     caption = (
-        "IQM of RMAE over seeds [95 % bootstrap interval]; the lowest default of each task is bold. The interval of best† "
+        "IQM of RMAE over seeds [95 % bootstrap interval]; each task's lowest default is bold. The interval of best† "
         f"is that of the chosen setting and does not cover the choosing. – : no grid was run. {RULE} {ORACLE}"
     )
     return Table(f"scores-{_slug(truth)}", f"RMAE against the {TRUTHS[truth]}", caption, columns, rows, 2, source)

@@ -7,7 +7,7 @@ from ropeval.bench.report.charts import legend
 from ropeval.bench.rows import BASELINES, TRUTHS
 from ropeval.bench.scores import iqm
 from ropeval.bench.summary import Runs, Summary
-from ropeval.report.charts import Chart, Entry, Mark, Palette, Panel, Series, error_range
+from ropeval.report.charts import Chart, Entry, Mark, Palette, Panel, Series, error_range, joined
 
 Curves = dict[Name, Curve]
 FEATURES = {
@@ -105,6 +105,7 @@ def _over_settings(summary: Summary, curves: Curves, palette: Palette, metric: s
             runs = summary.runs.get((task, method))
             if runs is None:
                 continue
+            faint = []
             for hyper in runs.settings:
                 curve = _find(curves, task, method, hyper, metric, part)
                 if curve is None:
@@ -113,7 +114,9 @@ def _over_settings(summary: Summary, curves: Curves, palette: Palette, metric: s
                     drawn.append(_series(method, palette, line(curve)))
                 else:
                     found = line(curve, band=False)
-                    drawn.insert(0, Series(method, palette[method], found.steps, found.value, kind="faint"))
+                    faint.append(Series(method, palette[method], found.steps, found.value, kind="faint"))
+            if faint:
+                drawn.insert(0, joined(faint))
         panels.append(Panel(task, drawn))
     return panels
 

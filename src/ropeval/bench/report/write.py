@@ -23,7 +23,7 @@ from ropeval.report.charts import Chart, Palette
 from ropeval.report.typeset import PREAMBLE, Table, latex, markdown, to_latex, to_markdown
 
 FORMATS = ("md", "tex", "csv", "png", "pdf", "html")
-CURVE_POINTS = 60  # of each line; a panel is not wide enough for more
+CURVE_POINTS = 50  # of each line; a panel is not wide enough for more
 MANIFEST = "report.json"
 NAMED = 3  # devices, commits: so many are written out
 

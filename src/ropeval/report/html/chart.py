@@ -114,7 +114,7 @@ def _band(
     high = np.where(np.isfinite(series.high), series.high, FAR)[kept]
     if shape:
         x, low, high = np.repeat(x, 2)[1:], np.repeat(low, 2)[:-1], np.repeat(high, 2)[:-1]
-    around = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([low, high[::-1]])}
+    around = {"x": np.concatenate([x, x[::-1]]), "y": _rounded(np.concatenate([low, high[::-1]]))}
     look = {"fill": "toself", "fillcolor": f"{colour}/0.15", "line": {"width": 0, "color": f"{colour}/0"}}
     return [{**shared, "mode": "lines", **around, **look, "hoverinfo": "skip"}]
 
@@ -149,6 +149,13 @@ def _mark(chart: Chart, panel: Panel, mark: Any, suffix: str) -> dict[str, Any]:
         "xaxis": f"x{suffix}", "yaxis": f"y{suffix}",
         "line": {"color": _colour(mark.style), "width": 1.6, "dash": mark.style.dash},
     }  # fmt: skip
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """Four digits: more cannot be seen, and a page holds hundreds of thousands of numbers."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = 10.0 ** (3 - np.floor(np.log10(np.abs(values))))
+        return np.where(np.isfinite(size), np.round(values * size) / size, values)
 
 
 def _words(words: str, x: float, y: float, where: str, side: str = "left") -> dict[str, Any]:
