@@ -93,16 +93,13 @@ def _panel(axis: Any, chart: Chart, panel: Panel) -> None:
 
 
 def _draw_marks(axis: Any, panel: Panel) -> None:
-    lost = 0
     for mark in panel.marks:
         if np.isfinite(mark.value):
             across = axis.axhline if mark.axis == "y" else axis.axvline
             across(mark.value, **_line(mark.style, 1.4), zorder=2.5)
-        else:  # nowhere on the scale, but not to be passed over
-            words = f"▲ {shown(mark.group)} diverged"
-            place = {"xy": (0.985, 0.97 - 0.085 * lost), "xycoords": "axes fraction", "ha": "right", "va": "top"}
-            axis.annotate(words, **place, size=7, color=COLOURS[mark.style.colour])
-            lost += 1
+    lost = [shown(mark.group, 20) for mark in panel.marks if not np.isfinite(mark.value)]
+    if lost:  # nowhere on the scale, but not to be passed over
+        axis.set_title(f"▲ diverged: {', '.join(lost)}", loc="right", size=7, pad=4, color=MUTED)
 
 
 def _draw_series(

@@ -27,15 +27,15 @@ def to_figure(chart: Chart, table: Table | None = None, source: str = "") -> Fig
         last = place + columns >= len(chart.panels)
         across, down = _domain(column, columns, 0.05 if _same_y(chart) else 0.075), _domain(row, rows, GAP / height)
         down = (1 - down[1], 1 - down[0])
-        layout[f"xaxis{suffix}"] = _axis(chart, own, "x", suffix, across, last)
-        layout[f"yaxis{suffix}"] = _axis(chart, own, "y", suffix, down, left or not _same_y(chart))
+        layout[f"xaxis{suffix}"] = _axis(chart, own, "x", suffix, across, last, last)
+        layout[f"yaxis{suffix}"] = _axis(chart, own, "y", suffix, down, left or not _same_y(chart), left)
         layout["annotations"].append(_words(shown(own.title), across[0], down[1], "paper"))
         traces += [t for series in own.series for t in _traces(chart, own, series, suffix)]
         traces += [_mark(chart, own, mark, suffix) for mark in own.marks if np.isfinite(mark.value)]
         lost = [mark.group for mark in own.marks if not np.isfinite(mark.value)]
         note = (own.note if not own.series and not own.marks else "") or "".join(f"▲ {m} diverged " for m in lost)
         if note:
-            layout["annotations"].append(_words(note.strip(), across[1], down[1] - 0.012, "paper", "right"))
+            layout["annotations"].append(_words(note.strip(), across[1], down[1], "paper", "right"))
     legend = [Legend(entry.group, entry.style.colour, entry.style.symbol) for entry in chart.legend]
     named = ", ".join(entry.group for entry in chart.legend)
     alt = f"{chart.title}: {len(chart.panels)} panels, {chart.y_label or chart.x_label}; {named}. {chart.caption}"
@@ -43,16 +43,16 @@ def to_figure(chart: Chart, table: Table | None = None, source: str = "") -> Fig
 
 
 def _axis(
-    chart: Chart, panel: Panel, axis: str, suffix: str, domain: tuple[float, float], labelled: bool
+    chart: Chart, panel: Panel, axis: str, suffix: str, domain: tuple[float, float], ticked: bool, titled: bool
 ) -> dict[str, Any]:
     horizontal = axis == "x"
     log, names = (chart.x_log, chart.x_names) if horizontal else (chart.y_log, chart.y_names)
     limits = (panel.x_range or chart.x_range) if horizontal else (panel.y_range or chart.y_range)
     found: dict[str, Any] = {
-        "domain": domain, "anchor": ("y" if horizontal else "x") + suffix, "showticklabels": labelled,
-        "nticks": 5, "automargin": labelled,
+        "domain": domain, "anchor": ("y" if horizontal else "x") + suffix, "showticklabels": ticked,
+        "nticks": 5, "automargin": ticked,
     }  # fmt: skip
-    if labelled:
+    if titled:
         found["title"] = {"text": chart.x_label if horizontal else chart.y_label, "font": {"size": 12}}
     if names is not None:
         found |= {"tickvals": list(range(len(names))), "ticktext": [shown(str(name)) for name in names]}
@@ -95,7 +95,7 @@ def _traces(chart: Chart, panel: Panel, series: Series, suffix: str) -> list[dic
     clipped_x, clipped_y, beyond = _at_the_edge(chart, panel, x, y)
     own = series.style.symbol
     marker = {"color": colour, "size": np.where(beyond, 9, 7), "symbol": [_arrow(chart) if b else own for b in beyond]}
-    trace = {**shared, "mode": "markers", "x": clipped_x, "y": clipped_y, "marker": marker}
+    trace = {**shared, "mode": "markers", "x": clipped_x, "y": clipped_y, "marker": marker, "cliponaxis": False}
     if series.kind == "points" and series.low is not None and series.high is not None:
         high = np.where(np.isfinite(series.high), series.high, FAR)
         bars = {"type": "data", "symmetric": False, "array": high - y, "arrayminus": y - series.low, "width": 0}
@@ -161,7 +161,7 @@ def _rounded(values: np.ndarray) -> np.ndarray:
 def _words(words: str, x: float, y: float, where: str, side: str = "left") -> dict[str, Any]:
     return {
         "text": words, "x": x, "y": y, "xref": where, "yref": where, "showarrow": False, "xanchor": side,
-        "yanchor": "bottom" if side == "left" else "top", "font": {"size": 13 if side == "left" else 11},
+        "yanchor": "bottom", "font": {"size": 13 if side == "left" else 11},
     }  # fmt: skip
 
 
