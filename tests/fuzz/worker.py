@@ -29,6 +29,7 @@ HANGS = 6 * MAX_SECONDS  # without working: inside C code that the guard cannot 
 
 def main(folder: Path, seed: int, start: int, count: int, seconds: float) -> int:
     warnings.simplefilter("ignore")
+    warnings.filterwarnings("error", category=RuntimeWarning, module="ropeval")  # arithmetic on what was not checked
     seeds = make_seeds(folder)
     others = [content for s in seeds for content in s.files.values()]
     outcomes: collections.Counter[str] = collections.Counter()

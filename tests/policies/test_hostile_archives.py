@@ -101,6 +101,7 @@ ARCHIVES = {
         with_tensors(lambda inner: inner.update({"archive/data/0": b"\xff" * len(inner["archive/data/0"])})),
         "not finite",
     ),
+    "JSON that grows in memory": (lambda content: content.update(data=b"[" + b"[]," * 12_000_000), "unpacks to 34 MiB"),
     "JSON that is none": (lambda content: content.update(data=b"{"), "no JSON"),
     "JSON without end": (lambda content: content.update(data=b"[" * 200_000), "no JSON"),
     "JSON that is a list": (lambda content: content.update(data=b"[]"), "not an object"),

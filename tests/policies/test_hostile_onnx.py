@@ -65,6 +65,7 @@ ONNX = {
     "no operators": (model(), "0 operators"),
     "many operators": (model(*[node(b"Relu")] * 2001), "2001 operators"),
     "growth without end": (model(*doubling(40)), "onnxruntime"),
+    "very many empty fields": (b"\x08\x00" * 200_001, "more than 200,000 fields"),
     "a length beyond the end": (b"\x3a\xff\xff\xff\xff\x0f", "no ONNX model"),
     "a number without end": (b"\xff" * 20, "no ONNX model"),
     "text": (b"hello, world", "no ONNX model"),

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import pickletools
 import struct
 import subprocess
 import sys
@@ -126,6 +127,21 @@ def test_a_billion_laughs(tmp_path):
 
 def test_a_deep_nest_does_not_exhaust_the_stack(tmp_path):
     refusal(written(tmp_path, b"\x80\x02)" + b"\x85" * 150_000 + b"."), match="found a tuple of 1")
+
+
+def test_the_same_bytes_a_hundred_times(tmp_path):
+    """Ten MB of numbers, mentioned by a hundred weights: a gigabyte, if anybody took it at its word."""
+    once = pickle.dumps({"fc0/weight": np.ones(10 * 2**18, np.float32)}, 3)
+    assert once.endswith(b"s.")
+    recall = b"h" + bytes([_array_in_memo(once)]) + b"s"
+    again = b"".join(b"X\4\0\0\0" + f"{i:04}".encode() + recall for i in range(100))
+    refusal(written(tmp_path, once[:-1] + again + b"."), match="larger than the file")
+
+
+def _array_in_memo(content: bytes) -> int:
+    """Where the pickle keeps its array: the place after its first call, which is of _reconstruct."""
+    names = [(op.name, argument) for op, argument, _ in pickletools.genops(content)]
+    return names[[name for name, _ in names].index("REDUCE") + 1][1]
 
 
 @pytest.mark.parametrize("keep", [1, 2, 10, 100, 200, -1])

@@ -62,14 +62,15 @@ class Archive:
             raise UserError(f"{self.where}: member {name} is compressed by method {member.compress_type}; "
                             "only stored and deflated members are read")  # fmt: skip
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, limit: int = MAX_BYTES) -> bytes:
         member = self.members.get(name)
         if member is None:
             raise UserError(f"{self.where}: the archive has no member {name[:100]!a}; damaged?")
-        if member.file_size > self._left:
+        limit = min(limit, self._left)
+        if member.file_size > limit:
             raise UserError(
                 f"{self.where}: member {name[:100]!a} unpacks to {member.file_size / 2**20:,.0f} MiB; no policy is "
-                f"that large (limit {MAX_BYTES // 2**20} MiB for the whole file)"
+                f"that large (it may have {limit // 2**20} MiB)"
             )
         self._left -= member.file_size
         try:

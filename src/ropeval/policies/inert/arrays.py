@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.errors import UserError
+from ropeval.policies.inert.archives import MAX_BYTES
 from ropeval.policies.inert.pickles import Global, Made
 
 RECONSTRUCT = "numpy._core.multiarray._reconstruct"
@@ -38,6 +39,21 @@ def as_array(value: Any, where: str) -> NDArray[Any]:
     raise UserError(f"{where}: expected an array, found {describe(value)}")
 
 
+def as_arrays(items: dict[Any, Any], where: str) -> dict[str, NDArray[Any]]:
+    """The arrays among the values of a dict. Together they are no larger than a file may be: a pickle can mention the
+    same bytes a thousand times."""
+    arrays: dict[str, NDArray[Any]] = {}
+    left = MAX_BYTES
+    for key, value in items.items():
+        if is_array(value):
+            name = str(key)[:100]
+            arrays[name] = as_array(value, f"{where}: {name}")
+            left -= arrays[name].nbytes
+            if left < 0:
+                raise UserError(f"{where}: its arrays are larger than the file; no policy describes the same twice")
+    return arrays
+
+
 def as_number(value: Any, where: str) -> float:
     """A Python or NumPy number."""
     if isinstance(value, Made) and value.path == SCALAR and len(value.args) == 2:
@@ -61,7 +77,7 @@ def _shaped(content: Any, dtype: Any, shape: Any, order: Any, where: str) -> NDA
         raise UserError(
             f"{where}: it declares shape {shape} of {kind}, {declared:,} bytes, but holds {len(content):,}; damaged?"
         )
-    return np.frombuffer(bytes(content), kind).reshape(shape, order=order)
+    return np.frombuffer(content, kind).reshape(shape, order=order)
 
 
 def _encoded(arguments: tuple[Any, ...], where: str) -> bytes:

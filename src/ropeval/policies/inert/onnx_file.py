@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from ropeval.errors import UserError
 
 MAX_NODES = 2_000
+MAX_FIELDS = 200_000
 OPERATORS = {
     "Abs", "Add", "ArgMax", "BatchNormalization", "Cast", "Clip", "Concat", "Constant", "Div", "Dropout", "Elu",
     "Erf", "Exp", "Flatten", "Gather", "Gelu", "Gemm", "HardSigmoid", "Identity", "LayerNormalization", "LeakyRelu",
@@ -18,7 +19,6 @@ OPERATORS = {
     "Softplus", "Softsign", "Split", "Sqrt", "Squeeze", "Sub", "Sum", "Tanh", "Transpose", "Unsqueeze", "Where",
 }  # fmt: skip
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
-Fields = Iterator[tuple[int, int | bytes]]
 
 # Field numbers of onnx.proto that matter here.
 MODEL_GRAPH, MODEL_FUNCTIONS = 7, 25
@@ -30,109 +30,120 @@ TENSOR_EXTERNAL, TENSOR_LOCATION = 13, 14
 
 def check_onnx(content: bytes, where: str) -> None:
     """Refuse anything but a plain graph of known operators with its weights inside."""
-    graphs = []
-    for field, value in _fields(content, where):
-        if field == MODEL_FUNCTIONS:
-            raise UserError(f"{where}: it defines functions of its own; only plain graphs are run")
-        if field == MODEL_GRAPH:
-            graphs.append(_message(value, where))
-    if len(graphs) != 1:
-        raise UserError(f"{where}: this is no ONNX model (it has {len(graphs)} graphs); damaged, or another format?")
-    nodes = 0
-    for field, value in _fields(graphs[0], where):
-        if field == GRAPH_NODE:
-            nodes += 1
-            _check_node(_message(value, where), where)
-        elif field == GRAPH_INITIALIZER:
-            _check_tensor(_message(value, where), where)
-        elif field == GRAPH_SPARSE:
-            raise UserError(f"{where}: it has sparse weights, which are not read")
-    if not 0 < nodes <= MAX_NODES:
-        raise UserError(f"{where}: its graph has {nodes} operators; a policy has a few dozen")
+    _Inspection(where).model(content)
 
 
-def _check_node(content: bytes, where: str) -> None:
-    operator, domain = "", ""
-    for field, value in _fields(content, where):
-        if field == NODE_OPERATOR:
-            operator = _text(value, where)
-        elif field == NODE_DOMAIN:
-            domain = _text(value, where)
-        elif field == NODE_ATTRIBUTE:
-            _check_attribute(_message(value, where), where)
-    if operator not in OPERATORS or domain not in ("", "ai.onnx"):
-        shown = f"{domain}.{operator}" if domain else operator
-        raise UserError(
-            f"{where}: it uses the operator {ascii(shown[:60])[1:-1]}; only plain, deterministic arithmetic is run "
-            "(no loops, no random numbers, no operators of other libraries)"
-        )
+class _Inspection:
+    """One walk through a model. `left` bounds its length: a file can hold a hundred million empty fields."""
 
+    def __init__(self, where: str):
+        self.where, self.left = where, MAX_FIELDS
 
-def _check_attribute(content: bytes, where: str) -> None:
-    for field, value in _fields(content, where):
-        if field in (ATTRIBUTE_GRAPH, ATTRIBUTE_GRAPHS):
-            raise UserError(f"{where}: it has a graph within its graph (a loop or a branch); only plain graphs are run")
-        if field in ATTRIBUTE_SPARSE:
-            raise UserError(f"{where}: it has sparse weights, which are not read")
-        if field in (ATTRIBUTE_TENSOR, ATTRIBUTE_TENSORS):
-            _check_tensor(_message(value, where), where)
+    def model(self, content: bytes) -> None:
+        graphs = []
+        for field, value in self.fields(content):
+            if field == MODEL_FUNCTIONS:
+                raise UserError(f"{self.where}: it defines functions of its own; only plain graphs are run")
+            if field == MODEL_GRAPH:
+                graphs.append(self.message(value))
+        if len(graphs) != 1:
+            found = f"it has {len(graphs)} graphs"
+            raise UserError(f"{self.where}: this is no ONNX model ({found}); damaged, or another format?")
+        self.graph(graphs[0])
 
+    def graph(self, content: bytes) -> None:
+        nodes = 0
+        for field, value in self.fields(content):
+            if field == GRAPH_NODE:
+                nodes += 1
+                self.node(self.message(value))
+            elif field == GRAPH_INITIALIZER:
+                self.tensor(self.message(value))
+            elif field == GRAPH_SPARSE:
+                raise UserError(f"{self.where}: it has sparse weights, which are not read")
+        if not 0 < nodes <= MAX_NODES:
+            raise UserError(f"{self.where}: its graph has {nodes} operators; a policy has a few dozen")
 
-def _check_tensor(content: bytes, where: str) -> None:
-    for field, value in _fields(content, where):
-        if field == TENSOR_EXTERNAL or (field == TENSOR_LOCATION and value != 0):
+    def node(self, content: bytes) -> None:
+        operator, domain = "", ""
+        for field, value in self.fields(content):
+            if field == NODE_OPERATOR:
+                operator = self.text(value)
+            elif field == NODE_DOMAIN:
+                domain = self.text(value)
+            elif field == NODE_ATTRIBUTE:
+                self.attribute(self.message(value))
+        if operator not in OPERATORS or domain not in ("", "ai.onnx"):
+            shown = f"{domain}.{operator}" if domain else operator
             raise UserError(
-                f"{where}: its weights lie in another file, which is not followed; export it with the weights inside"
+                f"{self.where}: it uses the operator {ascii(shown[:60])[1:-1]}; only plain, deterministic arithmetic "
+                "is run (no loops, no random numbers, no operators of other libraries)"
             )
 
+    def attribute(self, content: bytes) -> None:
+        for field, value in self.fields(content):
+            if field in (ATTRIBUTE_GRAPH, ATTRIBUTE_GRAPHS):
+                raise UserError(
+                    f"{self.where}: it has a graph within its graph (a loop or a branch); only plain graphs are run"
+                )
+            if field in ATTRIBUTE_SPARSE:
+                raise UserError(f"{self.where}: it has sparse weights, which are not read")
+            if field in (ATTRIBUTE_TENSOR, ATTRIBUTE_TENSORS):
+                self.tensor(self.message(value))
 
-# --- protobuf's wire format -----------------------------------------------------------------------------------------
+    def tensor(self, content: bytes) -> None:
+        for field, value in self.fields(content):
+            if field == TENSOR_EXTERNAL or (field == TENSOR_LOCATION and value != 0):
+                raise UserError(
+                    f"{self.where}: its weights lie in another file, which is not followed; export it with the weights "
+                    "inside"
+                )
 
+    # --- protobuf's wire format
 
-def _fields(content: bytes, where: str) -> Fields:
-    """(number, value) of every field of a message; lengths are believed only as far as the bytes are there."""
-    at = 0
-    while at < len(content):
-        key, at = _varint(content, at, where)
-        number, kind = key >> 3, key & 7
-        if kind == VARINT:
-            value, at = _varint(content, at, where)
-            yield number, value
-            continue
-        if kind == BYTES:
-            length, at = _varint(content, at, where)
-        elif kind in (FIXED64, FIXED32):
-            length = 8 if kind == FIXED64 else 4
-        else:
-            raise _damaged(where)
-        if length > len(content) - at or number == 0:
-            raise _damaged(where)
-        yield number, content[at : at + length]
-        at += length
+    def fields(self, content: bytes) -> Iterator[tuple[int, int | bytes]]:
+        """(number, value) of every field of a message; lengths are believed only as far as the bytes are there."""
+        at = 0
+        while at < len(content):
+            self.left -= 1
+            if self.left < 0:
+                raise UserError(f"{self.where}: it has more than {MAX_FIELDS:,} fields; no policy has that many")
+            key, at = self.varint(content, at)
+            number, kind = key >> 3, key & 7
+            if kind == VARINT:
+                value, at = self.varint(content, at)
+                yield number, value
+                continue
+            if kind == BYTES:
+                length, at = self.varint(content, at)
+            elif kind in (FIXED64, FIXED32):
+                length = 8 if kind == FIXED64 else 4
+            else:
+                raise self.damaged()
+            if length > len(content) - at or number == 0:
+                raise self.damaged()
+            yield number, content[at : at + length]
+            at += length
 
+    def varint(self, content: bytes, at: int) -> tuple[int, int]:
+        value = 0
+        for place in range(10):
+            if at >= len(content):
+                break
+            byte = content[at]
+            at += 1
+            value |= (byte & 0x7F) << (7 * place)
+            if byte < 0x80:
+                return value, at
+        raise self.damaged()
 
-def _varint(content: bytes, at: int, where: str) -> tuple[int, int]:
-    value = 0
-    for place in range(10):
-        if at >= len(content):
-            raise _damaged(where)
-        byte = content[at]
-        at += 1
-        value |= (byte & 0x7F) << (7 * place)
-        if byte < 0x80:
-            return value, at
-    raise _damaged(where)
+    def message(self, value: int | bytes) -> bytes:
+        if isinstance(value, int):
+            raise self.damaged()
+        return value
 
+    def text(self, value: int | bytes) -> str:
+        return self.message(value).decode("utf-8", errors="replace")
 
-def _message(value: int | bytes, where: str) -> bytes:
-    if isinstance(value, int):
-        raise _damaged(where)
-    return value
-
-
-def _text(value: int | bytes, where: str) -> str:
-    return _message(value, where).decode("utf-8", errors="replace")
-
-
-def _damaged(where: str) -> UserError:
-    return UserError(f"{where}: this is no ONNX model, or it is cut short or damaged")
+    def damaged(self) -> UserError:
+        return UserError(f"{self.where}: this is no ONNX model, or it is cut short or damaged")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.errors import UserError
-from ropeval.policies.inert.archives import Archive
+from ropeval.policies.inert.archives import MAX_BYTES, Archive
 from ropeval.policies.inert.arrays import describe
 from ropeval.policies.inert.pickles import Global, Made, Persistent, read_pickle
 
@@ -45,7 +45,11 @@ def read_tensors(archive: Archive) -> dict[str, NDArray[Any]]:
     if not isinstance(items, dict):
         raise UserError(f"{where}: expected a state dict of named tensors, found {describe(described)}")
     storages = _Storages(archive, roots[0])
-    return {str(name)[:200]: _tensor(value, storages, f"{where}: {str(name)[:200]}") for name, value in items.items()}
+    tensors: dict[str, NDArray[Any]] = {}
+    for key, value in items.items():
+        name = str(key)[:200]
+        tensors[name] = _tensor(value, storages, f"{where}: {name}")
+    return tensors
 
 
 class _Storages:
@@ -57,6 +61,12 @@ class _Storages:
         big = order in archive.members and archive.read(order).strip() == b"big"
         self._order = ">" if big else "<"
         self._read: dict[tuple[str, str], NDArray[Any]] = {}
+        self._left = MAX_BYTES  # that tensors may take out of them, together: a thousand may share one storage
+
+    def take(self, count: int, where: str) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise UserError(f"{where}: the tensors are larger than the file; no policy describes the same twice")
 
     def get(self, value: Any, where: str) -> NDArray[Any]:
         reference = value.reference if isinstance(value, Persistent) else None
@@ -96,6 +106,7 @@ def _tensor(value: Any, storages: _Storages, where: str) -> NDArray[Any]:
     reach = offset + sum((n - 1) * step for n, step in zip(size, strides, strict=True)) + 1 if count else offset
     if reach > len(numbers) or count > len(numbers):
         raise UserError(f"{where}: it declares size {size} at offset {offset}, but its storage has {len(numbers):,}")
+    storages.take(count * numbers.itemsize, where)
     steps = [step * numbers.itemsize for step in strides]
     window = np.lib.stride_tricks.as_strided(numbers[offset:], size, steps, writeable=False)
     return np.ascontiguousarray(window).reshape(size)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ropeval.errors import UserError
 from ropeval.policies.gaussian import GaussianMLP, Mode
-from ropeval.policies.inert.arrays import GLOBALS, as_array, describe, is_array
+from ropeval.policies.inert.arrays import GLOBALS, as_arrays, describe
 from ropeval.policies.inert.pickles import read_pickle
 from ropeval.policies.networks import ACTIVATIONS
 from ropeval.policies.readers.layers import check_finite, layer
@@ -23,7 +23,7 @@ def read_deep_ope(content: bytes, path: Path, where: str, mode: Mode | None) -> 
     described = read_pickle(content, GLOBALS, where)
     if not isinstance(described, dict):
         raise UserError(f"{where}: expected a dict of weights (deep_ope), found {describe(described)}")
-    arrays = {str(k)[:100]: as_array(v, f"{where}: {str(k)[:100]}") for k, v in described.items() if is_array(v)}
+    arrays = as_arrays(described, where)
     check_finite(arrays, where)
     depth = sum(name.startswith("fc") and name.endswith("/weight") for name in arrays)
     if not depth and "last_fc/weight" not in arrays:

@@ -23,7 +23,11 @@ def weights(arrays: Arrays, name: str, where: str) -> NDArray[np.float32]:
         raise UserError(f"{where}: missing {name}")
     if arrays[name].dtype.kind != "f":
         raise UserError(f"{where}: {name} holds {arrays[name].dtype}, not floating-point weights")
-    return arrays[name].astype(np.float32)
+    with np.errstate(over="ignore"):
+        narrow = arrays[name].astype(np.float32)
+    if not np.isfinite(narrow).all():
+        raise UserError(f"{where}: {name} holds values too large for float32; the training diverged?")
+    return narrow
 
 
 def layer(arrays: Arrays, weight: str, bias: str, where: str) -> Layer:

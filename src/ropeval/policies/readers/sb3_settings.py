@@ -20,6 +20,7 @@ from ropeval.policies.networks import ACTIVATIONS, Range
 from ropeval.policies.readers.spaces import GLOBALS as SPACE_GLOBALS
 from ropeval.policies.readers.spaces import DescribedSpace, as_space
 
+MAX_JSON = 32 * 2**20  # bytes; two bytes of JSON can make seventy in memory
 SERIALIZED = ":serialized:"
 ACTIVATION = re.compile(r"<class 'torch\.nn\.modules\.activation\.(\w+)'>")
 
@@ -34,8 +35,9 @@ class Settings:
     @classmethod
     def read(cls, archive: Archive) -> "Settings":
         where = f"{archive.where}: data"
+        text = archive.read("data", MAX_JSON)
         try:
-            fields = json.loads(archive.read("data"))
+            fields = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise UserError(f"{where}: it is no JSON; damaged?") from error
         if not isinstance(fields, dict):

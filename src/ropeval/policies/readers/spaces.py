@@ -61,7 +61,9 @@ def as_space(value: Any, where: str) -> DescribedSpace:
         flat_low, flat_high = (bound.astype(np.float32).reshape(-1) for bound in (low, high))
         return DescribedSpace(kind, low.shape, flat_low, flat_high, low.dtype.itemsize)
     if kind == "Discrete":
-        count, start = (int(as_number(state.get(name, 0), f"{where}: {name}")) for name in ("n", "start"))
+        count, start = (as_number(state.get(name, 0), f"{where}: {name}") for name in ("n", "start"))
+        if not isinstance(count, int) or not isinstance(start, int):
+            raise UserError(f"{where}: it has {count} actions from {start} on; expected whole numbers")
         return DescribedSpace(kind, count=count, start=start)
     return DescribedSpace(kind)
 
