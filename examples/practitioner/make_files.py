@@ -15,7 +15,7 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 
-EARLY, LATE = 2_000, 8_000  # steps of training
+EARLY, LATE = 1_500, 6_000  # steps of training
 EPISODES = 100  # of 200 steps each
 ROLLOUTS = 200
 GAMMA = 0.95

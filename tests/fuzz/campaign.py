@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 PER_WORKER = 20_000  # files; a fresh process now and then keeps one file's leftovers from helping the next
 
@@ -25,26 +26,30 @@ def run_campaign(seed: int, files: int, seconds: float, out: Path) -> tuple[coll
     outcomes: collections.Counter[str] = collections.Counter()
     stories: list[str] = []
     began, number = time.monotonic(), 0
-    with tempfile.TemporaryDirectory(prefix="ropeval-fuzz-") as name:
-        while number < files and time.monotonic() - began < seconds:
-            left = seconds - (time.monotonic() - began)
-            count = min(PER_WORKER, files - number)
-            command = [sys.executable, "-m", "tests.fuzz.worker", name, str(seed), str(number), str(count), str(left)]
-            done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).resolve().parents[2])
-            lines = done.stdout.strip().splitlines()
-            told = json.loads(lines[-1]) if lines and lines[-1].startswith("{") else None
-            if told is None:  # it died: where, only the file knows
-                story = f"the process died with code {done.returncode}: {done.stderr[-2000:]}"
-                if not (Path(name) / "number").exists():
-                    raise RuntimeError(f"the good files cannot be read: {story}")
-                last = int((Path(name) / "number").read_text())
-                told = {"next": last + 1, "outcomes": {"not counted": last - number, "died": 1}, "wrong": story}
+    while number < files and time.monotonic() - began < seconds:
+        left = seconds - (time.monotonic() - began)
+        with tempfile.TemporaryDirectory(prefix="ropeval-fuzz-") as name:
+            told = _work(Path(name), seed, number, min(PER_WORKER, files - number), left)
             outcomes.update(told["outcomes"])
             number = told["next"]
             if told["wrong"] is not None:
                 stories.append(told["wrong"])
                 _keep(Path(name) / "current", out / f"{seed}-{number - 1}", told["wrong"])
     return outcomes, stories
+
+
+def _work(folder: Path, seed: int, start: int, count: int, seconds: float) -> dict[str, Any]:
+    """What one worker did, in a process of its own: a damaged file may kill it."""
+    command = [sys.executable, "-m", "tests.fuzz.worker", *map(str, (folder, seed, start, count, seconds))]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).resolve().parents[2])
+    lines = done.stdout.strip().splitlines()
+    if lines and lines[-1].startswith("{"):
+        return json.loads(lines[-1])
+    story = f"the process died with code {done.returncode}: {done.stderr[-2000:]}"
+    if not (folder / "number").exists():
+        raise RuntimeError(f"the good files cannot be read: {story}")
+    last = int((folder / "number").read_text())
+    return {"next": last + 1, "outcomes": {"not counted": last - start, "died": 1}, "wrong": story}
 
 
 def _keep(current: Path, place: Path, story: str) -> None:

@@ -1,5 +1,6 @@
 """Good files to damage: the committed policies, the published ones where they are, and logs made on the spot."""
 
+import json
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ropeval.data.columns import write_columns
 from ropeval.data.formats import load_dataset
 from ropeval.policies import load_policy
 from ropeval.policies.policy import Space, draw_actions
 
 POLICIES = Path(__file__).resolve().parents[1] / "policies" / "files"
+SAMPLES = Path(__file__).resolve().parents[1] / "data" / "samples"  # d3rlpy wrote these
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "reference" / "policies"
 LARGEST = 400_000  # bytes of a published policy: damage to a larger one is mostly damage to its numbers
 
@@ -83,6 +86,10 @@ def _policies(folder: Path) -> list[Seed]:
 
 
 def _logs(folder: Path) -> list[Seed]:
+    """One log in every format that is read: npz, columns, CSV, Parquet, D4RL's HDF5, Minari; and d3rlpy's own files."""
+    import h5py
+    import polars as pl
+
     rng = np.random.default_rng(1)
     ends = np.tile(np.arange(5) == 4, 4)
     columns = {
@@ -94,4 +101,47 @@ def _logs(folder: Path) -> list[Seed]:
         "next_observations": rng.standard_normal((20, 3)).astype(np.float32),
     }
     np.savez(folder / "log.npz", **columns)
-    return [Seed("log_npz", {"log.npz": (folder / "log.npz").read_bytes()}, read_log)]
+    write_columns(folder / "columns", columns)
+    table = {
+        f"{name}_{i}": columns[name][:, i]
+        for name in ("observations", "actions")
+        for i in range(columns[name].shape[1])
+    }
+    table |= {name: columns[name] for name in ("rewards", "terminations", "truncations")}
+    pl.DataFrame(table).write_csv(folder / "log.csv")
+    pl.DataFrame(table).write_parquet(folder / "log.parquet")
+    with h5py.File(folder / "log.hdf5", "w") as file:
+        for name, values in columns.items():
+            file[{"terminations": "terminals", "truncations": "timeouts"}.get(name, name)] = values
+    _write_minari(folder / "minari", columns)
+    files = [folder / name for name in ("log.npz", "log.csv", "log.parquet", "log.hdf5")] + sorted(SAMPLES.glob("*.h5"))
+    seeds = [Seed(f"{path.stem}{path.suffix}", {path.name: path.read_bytes()}, read_log) for path in files]
+    return [*seeds, *(Seed(name, _content(folder / name), read_log, is_folder=True) for name in ("columns", "minari"))]
+
+
+def _write_minari(folder: Path, columns: dict[str, np.ndarray]) -> None:
+    """Four episodes in Minari's layout; the tests of the reader use Minari's own writer."""
+    import h5py
+
+    folder.mkdir()
+    with h5py.File(folder / "main_data.hdf5", "w") as file:
+        for number, start in enumerate(range(0, 20, 5)):
+            group = file.create_group(f"episode_{number}")
+            rows = slice(start, start + 5)
+            group["observations"] = np.concatenate(
+                [columns["observations"][rows], columns["next_observations"][rows][-1:]]
+            )
+            for name in ("actions", "rewards", "terminations", "truncations"):
+                group[name] = columns[name][rows]
+    spaces = {
+        f"{name}_space": json.dumps(
+            {"type": "Box", "dtype": "float32", "shape": [size], "low": [-9] * size, "high": [9] * size}
+        )
+        for name, size in (("observation", 3), ("action", 2))
+    }
+    about = {"total_episodes": 4, "total_steps": 20, "data_format": "hdf5", "dataset_id": "a/b-v0"} | spaces
+    (folder / "metadata.json").write_text(json.dumps(about))
+
+
+def _content(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
