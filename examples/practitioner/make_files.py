@@ -24,6 +24,8 @@ GAMMA = 0.95
 def train(folder: Path):
     from stable_baselines3 import SAC
 
+    if (folder / "late.zip").exists():  # begun before, and interrupted
+        return SAC.load(folder / "early.zip"), SAC.load(folder / "late.zip")
     model = SAC("MlpPolicy", "Pendulum-v1", learning_rate=1e-3, seed=0, policy_kwargs={"net_arch": [64, 64]})
     model.learn(EARLY)
     model.save(folder / "early.zip")

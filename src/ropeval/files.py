@@ -36,7 +36,11 @@ def read_npz(path: Path, names: tuple[str, ...] | None = None, what: str = "") -
         with np.load(path, allow_pickle=False) as file:
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise UserError(f"{what}{path}: this is a single array, not an .npz archive of named arrays")
-            return {name: file[name] for name in file.files if names is None or name in names}
+            arrays = {name: file[name] for name in file.files if names is None or name in names}
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):  # a member that is no array comes as its bytes
+            raise UserError(f"{what}{path}: {name} is no array; damaged, or not written by NumPy?")
+    return arrays
 
 
 def npz_names(path: Path, what: str = "") -> list[str]:

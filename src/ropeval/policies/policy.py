@@ -123,7 +123,8 @@ def draw_in_blocks(
     """The same actions block by block, for those who cannot hold them all."""
     for start in range(0, len(observations), BATCH):
         batch = observations[start : start + BATCH]
-        draws = [_checked(policy, policy.sample(batch, rng), batch) for _ in range(count)]
+        with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused, and says so
+            draws = [_checked(policy, policy.sample(batch, rng), batch) for _ in range(count)]
         yield np.stack(draws, axis=1)
 
 
@@ -137,7 +138,8 @@ def log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArra
 
 
 def _checked_log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
-    answer = np.asarray(policy.log_prob(observations, actions))
+    with np.errstate(over="ignore", invalid="ignore"):
+        answer = np.asarray(policy.log_prob(observations, actions))
     if answer.shape == (len(observations), 1):
         answer = answer[:, 0]
     if answer.shape != (len(observations),):
