@@ -57,7 +57,7 @@ def demo(
     print_results(results, Console(), truth)
     print_ranking(ranking, Console())
     if any(r.curves for r in results):
-        write_results(results, ranking, out)
+        write_results(results, ranking, out, truth)
         draw_curves(results, out / "curves.png", truth)
-        write_page(out, truth)
+        write_page(out)
     print(f"written to {out}: report.html, result.json, trust.json, curves.parquet, curves.png")

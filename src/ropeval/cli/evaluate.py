@@ -158,9 +158,9 @@ def run(
         print_results(results, Console(), known)
         print_ranking(ranking, Console())
     if any(r.curves for r in results) or not (folder / "result.json").exists():
-        write_results(results, ranking, folder)  # after printing: a full disk does not take the answer away
+        write_results(results, ranking, folder, known)  # after printing: a full disk does not take the answer away
         if any(r.curves for r in results):
             draw_curves(results, folder / "curves.png", known)
-        write_page(folder, known)
+        write_page(folder)
     if not as_json:
         print(f"written to {folder}: report.html, result.json, trust.json, curves.parquet, curves.png")

@@ -4,8 +4,8 @@ What a folder of results holds, for whoever shows it:
 
 result.json   a list with one object per policy and method: the fields of `Estimate` without `curves` and `replicates`.
               `interval` is null or an `Interval`, `diagnosis` a list of `Finding`s, worst first.
-trust.json    one object: {"ranking": [`Ranking`, …], "coverage": [`Coverage`, …]}, a ranking per method that told at
-              least two policies apart, and a coverage per policy.
+trust.json    one object: {"ranking": [`Ranking`, …], "coverage": [`Coverage`, …], "truth": {policy: value}}, a ranking
+              per method that told at least two policies apart, a coverage per policy, and the true values if known.
 curves.parquet  policy, method, stage, member, step, metric, value.
 
 All of them are plain JSON: no NaN, None for what is not known. Fields are only ever added, with a default, so that

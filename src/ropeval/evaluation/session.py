@@ -188,7 +188,9 @@ def rankings(session: Session, results: Sequence[Estimate], folder: Path, truth:
     return [replace(r, truth=scores(dict(zip(r.policies, r.values, strict=True)), truth or {})) for r in known]
 
 
-def write_results(results: Sequence[Estimate], ranking: Sequence[Ranking], folder: Path) -> None:
+def write_results(
+    results: Sequence[Estimate], ranking: Sequence[Ranking], folder: Path, truth: Truth | None = None
+) -> None:
     """`trust.json`, `curves.parquet` and `result.json`, each whole or not at all; working files stay until all are."""
     import polars
 
@@ -204,7 +206,7 @@ def write_results(results: Sequence[Estimate], ranking: Sequence[Ranking], folde
     }
     frame = polars.DataFrame(rows, schema=schema)
     covered = [json.loads(path.read_text(encoding="utf-8")) for path in _coverage_files(folder / ".work")]
-    trust = {"ranking": [asdict(r) for r in ranking], "coverage": covered}
+    trust = {"ranking": [asdict(r) for r in ranking], "coverage": covered, "truth": dict(truth or {})}
     write_text(folder / "trust.json", json.dumps(trust, indent=1, ensure_ascii=False, allow_nan=False))
     write_atomically(folder / "curves.parquet", lambda path: frame.write_parquet(path))
     write_text(folder / "result.json", results_json(results))

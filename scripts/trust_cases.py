@@ -1,0 +1,335 @@
+"""The cases of docs/trust.md: for every finding a log where it fires and one where it does not.
+
+    python scripts/trust_cases.py                 all cases, as they stand in docs/trust.md
+    python scripts/trust_cases.py coverage        one of them
+    python scripts/trust_cases.py --write         puts them into docs/trust.md, between its markers
+
+Every case is a task of one or two numbers, so that one sees by hand why the finding is right.
+"""
+
+import argparse
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval import CallablePolicy, Dataset, Estimate, Policy, evaluate
+from ropeval.evaluation.diagnose import compare_methods
+from ropeval.evaluation.rank import rank
+from ropeval.report.table import number
+from ropeval.runtime import prepare
+
+Array = NDArray[np.float64]
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "trust.md"
+
+
+class Case(NamedTuple):
+    """A finding's name, and two situations: (in words, what was estimated)."""
+
+    fires: tuple[str, Estimate]
+    silent: tuple[str, Estimate]
+
+
+# ---- small tasks
+
+
+def push(
+    episodes: int = 40,
+    length: int = 20,
+    start: float = 0.0,
+    reward: Callable[[Array], Array] = lambda s: -(s**2),
+    ends: bool = False,
+) -> Dataset:
+    """s' = 0.9·s + 0.5·a + noise, r = −s², logged with a = −0.2·s + 0.5·noise, from states around `start`.
+
+    Episodes are cut off after `length` steps, or end there.
+    """
+    rng = np.random.default_rng(0)
+    state = start + rng.standard_normal((episodes, 1))
+    columns: dict[str, list[Array]] = {n: [] for n in ("observations", "actions", "next_observations", "log_probs")}
+    for _ in range(length):
+        action = -0.2 * state + 0.5 * rng.standard_normal((episodes, 1))
+        following = 0.9 * state + 0.5 * action + 0.1 * rng.standard_normal((episodes, 1))
+        log_prob = pull(0.2).log_prob(state, action)
+        for name, value in zip(columns, (state, action, following, log_prob), strict=True):
+            columns[name].append(value)
+        state = following
+    flat = {n: np.stack(v, axis=1).reshape(episodes * length, *v[0].shape[1:]) for n, v in columns.items()}
+    flat["rewards"] = reward(flat["observations"][:, 0])
+    last = np.tile(np.arange(length) == length - 1, episodes)
+    flat["truncations"], flat["terminations"] = last & (not ends), last & ends
+    return Dataset.from_columns(flat, name="push")
+
+
+def pull(strength: float, spread: float = 0.5) -> CallablePolicy:
+    """a = −strength·s + spread·noise: with 0.2 and 0.5 it is whoever made the log."""
+    return CallablePolicy(
+        lambda s, rng: -strength * s + spread * rng.standard_normal((len(s), 1)),
+        deterministic=False,
+        name=f"a = −{strength:g}·s + {spread:g}·noise",
+        log_prob=lambda s, a: (
+            -0.5 * ((a + strength * s)[:, 0] / spread) ** 2 - np.log(spread) - 0.5 * np.log(2 * np.pi)
+        ),
+    )
+
+
+def lever(reward: Callable[[Array], Array] = lambda a: a, episodes: int = 40, length: int = 20) -> Dataset:
+    """Pull a lever by a, logged between 0 and 1, and earn `reward(a)`; the state is noise that does not matter."""
+    rng = np.random.default_rng(0)
+    size = episodes * length
+    states, action = rng.standard_normal((size + 1, 1)), rng.uniform(0, 1, (size, 1))
+    last = np.tile(np.arange(length) == length - 1, episodes)
+    return Dataset.from_columns(
+        {
+            "observations": states[:-1], "next_observations": states[1:], "actions": action,
+            "rewards": reward(action[:, 0]), "terminations": np.zeros(size, bool), "truncations": last,
+        },
+        name="lever",
+    )  # fmt: skip
+
+
+def always(action: float) -> Policy:
+    return CallablePolicy(lambda s: np.full((len(s), 1), action), deterministic=True, name=f"a = {action:g}")
+
+
+SMALL = {"fqe": {"width": 32, "batch": 64, "learning_rate": 3e-3, "tau": 0.05}}
+
+
+def fqe(log: Dataset, policy: Policy, steps: int, gamma: float = 0.9, **settings: float) -> Estimate:
+    return evaluate(
+        log, policy, "fqe", gamma=gamma, members=4, settings={"fqe": {**SMALL["fqe"], "steps": steps, **settings}}
+    )
+
+
+def lspe(log: Dataset, policy: Policy, gamma: float = 0.9, **settings: object) -> Estimate:
+    return evaluate(log, policy, "lspe", gamma=gamma, settings={"lspe": settings})
+
+
+# ---- the cases
+
+
+def divergence() -> Case:
+    return Case(
+        ("fqe, learning rate 1,000", fqe(push(), pull(0.8), 300, learning_rate=1000.0)),
+        ("fqe, learning rate 0.003", fqe(push(), pull(0.8), 300)),
+    )
+
+
+def out_of_bounds() -> Case:
+    return Case(
+        ("lspe, the policy pulls by 5, the log by at most 1: the straight line goes on", lspe(lever(), always(5.0))),
+        ("the policy pulls by 0.8", lspe(lever(), always(0.8))),
+    )
+
+
+def collapse() -> Case:
+    """The paper's form of the distance on rewards that are too large for it, and with the range matched."""
+    settings = {"width": 32, "batch": 64, "steps": 1500, "learning_rate": 3e-3}
+    log, policy = push(reward=lambda s: -10 * s**2), pull(0.8)
+
+    def encoded(name: str) -> Estimate:
+        return evaluate(log, policy, f"{name}+lspe", gamma=0.9, members=4, settings={name: settings})
+
+    return Case(
+        ("rope+lspe, whose distances between features of at most 1 cannot hold these rewards", encoded("rope")),
+        ("rope-range+lspe, which scales them to fit", encoded("rope-range")),
+    )
+
+
+def coverage() -> Case:
+    return Case(
+        ("the policy pulls by 1.5, the log between 0 and 1", lspe(lever(), always(1.5))),
+        ("the policy pulls by 0.8", lspe(lever(), always(0.8))),
+    )
+
+
+def effective_sample_size() -> Case:
+    log = push()
+    return Case(
+        ("wis, a policy with half the log's noise", evaluate(log, pull(0.8, 0.25), "wis", gamma=0.9)),
+        ("wis, the policy that made the log: only a note", evaluate(log, pull(0.2), "wis", gamma=0.9)),
+    )
+
+
+def not_converged() -> Case:
+    return Case(
+        ("fqe, 300 steps with a learning rate of 0.0001", fqe(push(), pull(0.8), 300, learning_rate=1e-4)),
+        ("3,000 such steps", fqe(push(), pull(0.8), 3000, learning_rate=1e-4)),
+    )
+
+
+def bellman_residual() -> Case:
+    return Case(
+        ("fqe, 3,000 steps on 40 episodes: enough to learn them by heart", fqe(push(), pull(0.8), 3000)),
+        ("the same on 400 episodes", fqe(push(episodes=400), pull(0.8), 3000)),
+    )
+
+
+def few_episodes() -> Case:
+    return Case(
+        ("12 episodes", lspe(push(episodes=12), pull(0.8))),
+        ("40 episodes", lspe(push(), pull(0.8))),
+    )
+
+
+def truncation() -> Case:
+    return Case(
+        ("γ = 0.99, all episodes cut off after 20 steps: 0.99²⁰ = 0.82", lspe(push(), pull(0.8), 0.99)),
+        ("γ = 0.9: 0.9²⁰ = 0.12", lspe(push(), pull(0.8), 0.9)),
+    )
+
+
+def horizon() -> Case:
+    return Case(
+        ("γ = 0.99, episodes of 20 steps", lspe(push(), pull(0.8), 0.99)),
+        ("γ = 0.9", lspe(push(), pull(0.8), 0.9)),
+    )
+
+
+def disagreement() -> Case:
+    """lspe draws a straight line through the rewards, fqe bends."""
+
+    def both(reward: Callable[[Array], Array]) -> Estimate:
+        log, policy = lever(reward), always(0.5)
+        return compare_methods([fqe(log, policy, 3000), lspe(log, policy)], set())[0]
+
+    return Case(
+        (
+            "r = 4·(a − ½)², the policy pulls by ½: the value is 0, and lspe says the mean reward",
+            both(lambda a: 4 * (a - 0.5) ** 2),
+        ),
+        ("r = a: the value is 5, and both say so", both(lambda a: a)),
+    )
+
+
+def method() -> Case:
+    return Case(
+        ("wis, all episodes cut off after 20 steps", evaluate(push(), pull(0.2), "wis", gamma=0.9)),
+        ("wis, all episodes end there", evaluate(push(ends=True), pull(0.2), "wis", gamma=0.9)),
+    )
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "divergence": divergence,
+    "out-of-bounds": out_of_bounds,
+    "collapse": collapse,
+    "coverage": coverage,
+    "effective-sample-size": effective_sample_size,
+    "not-converged": not_converged,
+    "bellman-residual": bellman_residual,
+    "few-episodes": few_episodes,
+    "truncation": truncation,
+    "horizon": horizon,
+    "disagreement": disagreement,
+    "method": method,
+}
+
+
+# ---- numbers, not findings
+
+
+def linear(episodes: int = 40) -> Dataset:
+    """The task with r = s, from states around 1."""
+    return push(episodes, start=1.0, reward=lambda s: s)
+
+
+def exact_pull(strength: float) -> float:
+    """Its value there: the state shrinks by 0.9 − 0.5·k a step."""
+    return 1.0 / (1.0 - 0.9 * (0.9 - 0.5 * strength))
+
+
+def exact_always(action: float) -> float:
+    """The state tends from 1 to 5·a: s_t = 0.9^t + 5·a·(1 − 0.9^t)."""
+    return 1.0 / (1.0 - 0.81) + 5.0 * action * (1.0 / (1.0 - 0.9) - 1.0 / (1.0 - 0.81))
+
+
+def interval_table() -> str:
+    """One estimate under other logs, levels and kinds."""
+    rows = []
+    for words, episodes, arguments in (
+        ("40 episodes", 40, {}),
+        ("400 episodes", 400, {}),
+        ("40 episodes, level 0.5", 40, {"level": 0.5}),
+        ("40 episodes, bca", 40, {"interval": "bca"}),
+    ):
+        found = evaluate(linear(episodes), pull(0.8), "lspe", gamma=0.9, **arguments)
+        i = found.interval
+        ends = f"{number(i.low)} … {number(i.high)}"
+        rows.append([words, number(found.value), ends, i.kind, str(i.replicates), number(exact_pull(0.8))])
+    return _table(["", "estimate", "interval", "kind", "resamples", "true value"], rows)
+
+
+def ranking_table() -> str:
+    """A pair that shares its luck, and a pair that a lucky start turns around."""
+    pairs = {
+        "same direction": {pull(0.2): exact_pull(0.2), pull(0.8): exact_pull(0.8)},
+        "a toss-up": {pull(0.5): exact_pull(0.5), always(-0.12): exact_always(-0.12)},
+    }
+    rows = []
+    for words, policies in pairs.items():
+        truth = {policy.name: value for policy, value in policies.items()}
+        (found,) = rank([evaluate(linear(), policy, "lspe", gamma=0.9) for policy in policies], 40)
+        for policy, value, best in zip(found.policies, found.values, found.best, strict=True):
+            rows.append([words, f"`{policy}`", number(value), f"{best:.2f}", number(truth[policy])])
+    return _table(["", "policy", "estimate", "probability of being the best", "true value"], rows)
+
+
+NUMBERS = {"interval": interval_table, "ranking": ranking_table}
+
+
+# ---- writing
+
+
+def told(code: str, case: Case) -> str:
+    """A case in Markdown; it is an error if the finding does not behave as the case says."""
+    (fires, loud), (silent, quiet) = case
+    found = [f for f in loud.diagnosis if f.code == code]
+    left = [f for f in quiet.diagnosis if f.code == code and f.severity != "note"]
+    if not found or left:
+        raise SystemExit(f"{code}: {'it does not fire: ' + fires if not found else 'it fires: ' + silent}")
+    advice = f" *What to do:* {found[0].advice}." if found[0].advice else ""
+    return (
+        f"- Fires: {fires}; estimate {_estimate(loud)}.\n  > **{found[0].severity}**: {found[0].message}.{advice}\n\n"
+        f"- Does not: {silent}; estimate {_estimate(quiet)}."
+    )
+
+
+def _estimate(e: Estimate) -> str:
+    ends = f" ({number(e.interval.low)} … {number(e.interval.high)})" if e.interval else ""
+    return "none" if e.value is None else f"{number(e.value)}{ends}"
+
+
+def _table(columns: list[str], rows: list[list[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def block(name: str) -> str:
+    return NUMBERS[name]() if name in NUMBERS else told(name, CASES[name]())
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("names", nargs="*", help=f"of {', '.join([*NUMBERS, *CASES])}")
+    arguments.add_argument("--write", action="store_true", help="put them into docs/trust.md")
+    options = arguments.parse_args()
+    prepare()
+    text = PAGE.read_text(encoding="utf-8")
+    for name in options.names or [*NUMBERS, *CASES]:
+        if name not in NUMBERS and name not in CASES:
+            arguments.error(f"there is no case {name!r}")
+        made = block(name)
+        print(f"{name}\n\n{made}\n", flush=True)
+        marked = re.compile(f"(<!-- case {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        if options.write and not marked.search(text):
+            raise SystemExit(f"{PAGE.name} has no place for {name}: <!-- case {name} --> … <!-- end -->")
+        text = marked.sub(lambda found: f"{found[1]}{made}\n{found[2]}", text)  # noqa: B023
+    if options.write:
+        PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
