@@ -56,10 +56,10 @@ def test_the_demo_runs(tmp_path, monkeypatch, capsys):
         main(arguments)
     assert not caught.value.code
     printed = capsys.readouterr().out
-    for word in ("true", "value", "error", "members", "warnings", "swingup", "rope+fqe"):
+    for word in ("true", "value", "error", "interval", "best", "warnings", "swingup", "rope+fqe"):
         assert word in printed
     names = sorted(p.name for p in (tmp_path / "out").iterdir())
-    assert names == ["curves.parquet", "curves.png", "report.html", "result.json", "run.json"]
+    assert names == ["curves.parquet", "curves.png", "report.html", "result.json", "run.json", "trust.json"]
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
