@@ -163,7 +163,7 @@ def _ticks(axis: Any, chart: Chart) -> None:
             scale.set_minor_locator(NullLocator())
             scale.set_minor_formatter(NullFormatter())
         else:
-            scale.set_major_locator(MaxNLocator(4))
+            scale.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
         scale.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
     if chart.x_names is not None:
         axis.set_xticks(range(len(chart.x_names)), [shown(str(n), 12) for n in chart.x_names])
