@@ -17,7 +17,8 @@ DASHES = {"solid": "-", "dash": (0, (5, 2)), "dashdot": (0, (5, 1.6, 1.2, 1.6)),
 MARKERS = {
     "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "star": "*", "cross": "P", "x": "X",
 }  # fmt: skip
-WIDTH, HEIGHT = 3.3, 2.35  # of a panel, in inches
+WIDTHS, HEIGHT = {1: 6.0, 2: 4.4}, 2.35  # of a panel, in inches; one or two alone are wider
+WIDTH = 3.3
 MUTED, GRID = "#57606a", "#e3e7ec"
 
 
@@ -33,19 +34,24 @@ def draw(chart: Chart, folder: Path, formats: list[str], source: str) -> list[Pa
     panel_height = max(HEIGHT, 0.21 * len(chart.y_names) + 0.5) if chart.y_names else HEIGHT
     left, right = (0.35 + 0.075 * names if names else 0.75), 0.2
     top, gap_x, gap_y = 0.75, 0.3 if _shared(chart, "y") else 0.6, 0.42 if _shared(chart, "x") else 0.6
-    width = left + right + columns * WIDTH + (columns - 1) * gap_x
-    words = [
-        *textwrap.wrap(chart.caption, int(width * 15.5)), *textwrap.wrap(source, int(width * 15.5)),
-    ]  # fmt: skip
+    panel_width = WIDTHS.get(columns, WIDTH)
+    width = left + right + columns * panel_width + (columns - 1) * gap_x
+    letters = int((width - left - right) * 17)  # in a line of small print
+    words = [*textwrap.wrap(chart.caption, letters), *textwrap.wrap(source, letters)]
     legend_rows = _legend_rows(chart, width)
-    bottom = 0.6 + 0.24 * legend_rows + 0.16 * len(words)
+    bottom = 0.6 + 0.21 * legend_rows + 0.16 * len(words)
     height = top + bottom + rows * panel_height + (rows - 1) * gap_y
     with rc_context({"font.size": 8.5, "axes.titlesize": 9, "svg.fonttype": "none", "pdf.fonttype": 42}):
         figure = Figure(figsize=(width, height))
         FigureCanvasAgg(figure)
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
         figure.subplots_adjust(
-            left / width, bottom / height, 1 - right / width, 1 - top / height, gap_x / WIDTH, gap_y / panel_height
+            left / width,
+            bottom / height,
+            1 - right / width,
+            1 - top / height,
+            gap_x / panel_width,
+            gap_y / panel_height,
         )
         for place, axis in enumerate(axes):
             if place >= len(chart.panels):
@@ -53,7 +59,9 @@ def draw(chart: Chart, folder: Path, formats: list[str], source: str) -> list[Pa
                 continue
             _panel(axis, chart, chart.panels[place])
             _labels(axis, chart, place % columns == 0, place + columns >= len(chart.panels))
-        figure.text(left / width, 1 - 0.14 / height, shown(chart.title, 120), size=12, weight="bold", va="top")
+        title = shown(chart.title, 120)
+        size = min(12.0, 12.0 * (width - left) / (0.112 * len(title)))
+        figure.text(left / width, 1 - 0.14 / height, title, size=size, weight="bold", va="top")
         middle = (left + (width - left - right) / 2) / width
         figure.text(middle, (bottom - 0.36) / height, plain(chart.x_label), ha="center", va="top")
         _legend(figure, chart, legend_rows, (middle, (bottom - 0.52) / height))

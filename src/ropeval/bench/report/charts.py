@@ -7,7 +7,7 @@ import numpy as np
 
 from ropeval.bench.rows import BASELINES, TRUTHS
 from ropeval.bench.scores import Floats, iqm, iqm_interval, performance_profile
-from ropeval.bench.summary import Summary, value_order
+from ropeval.bench.summary import Runs, Summary, value_order
 from ropeval.report.charts import INK, Chart, Entry, Mark, Palette, Panel, Series, Style, error_range, slugs
 
 THRESHOLDS = np.geomspace(0.01, 10.0, 61)  # the paper cuts its profiles off at 10, too
@@ -145,8 +145,7 @@ def estimates(summary: Summary, palette: Palette) -> Chart:
         known = [v for t in truths.values() for v in (t.value, t.random)]
         fixed = [e for m in BASELINES if (r := summary.runs.get((task, m))) for e in r.estimates[r.shown]]
         inside = np.array([v for v in (*known, *fixed) if np.isfinite(v)] or [0.0, 1.0])
-        margin = 0.35 * (np.ptp(inside) or 1.0)
-        low, high = float(inside.min() - margin), float(inside.max() + margin)
+        low, high = _room(inside, [r.estimates[r.shown][~r.diverged[r.shown]] for r in _of_task(summary, task)])
         drawn = []
         for place, method in enumerate(summary.methods):
             runs = summary.runs.get((task, method))
@@ -176,6 +175,20 @@ def estimates(summary: Summary, palette: Palette) -> Chart:
         x_label="estimated value",
         y_names=summary.methods,
     )
+
+
+def _of_task(summary: Summary, task: str) -> list[Runs]:
+    return [runs for (name, _), runs in summary.runs.items() if name == task]
+
+
+def _room(inside: Floats, estimates: Sequence[Floats]) -> tuple[float, float]:
+    """A range that holds `inside` and those methods whose estimates are not far from it."""
+    low, high = float(inside.min()), float(inside.max())
+    span = (high - low) or 1.0
+    near = [m for e in estimates if len(e) and low - span < (m := float(iqm(e))) < high + span]
+    low, high = min([low, *near]), max([high, *near])
+    margin = 0.25 * ((high - low) or 1.0)
+    return low - margin, high + margin
 
 
 def targets(summary: Summary, palette: Palette) -> Chart:

@@ -54,7 +54,8 @@ class Report:
         lost = int((rows["diverged"] | rows["estimate"].is_null()).sum())
         absent = sum(gap.expected - gap.present for gap in self.gaps)
         said = [
-            f"{len(rows)} runs of {len(summary.methods)} methods on {len(summary.tasks)} tasks; {lost} runs diverged.",
+            f"{len(rows)} runs of {_count(summary.methods, 'method')} on {_count(summary.tasks, 'task')}; "
+            f"{lost} runs diverged.",
             f"{absent} runs of the study are missing; see below which and why."
             if absent
             else "Nothing of the study is missing.",
@@ -138,6 +139,10 @@ def source_line(rows: pl.DataFrame, called: str, name: str) -> str:
         f"Study {name}, protocol {protocol}, {len(rows)} runs; `ropeval bench report {called}`; ran on "
         f"{words['device'] or 'unknown hardware'}; commit {words['commit'] or 'unknown'}, ropeval {words['version']}."
     )
+
+
+def _count(things: Sequence[str], what: str) -> str:
+    return f"{len(things)} {what}" + ("s" if len(things) != 1 else "")
 
 
 def _part(say: Progress, start: float, share: float, words: str, fraction: float) -> None:
