@@ -62,10 +62,37 @@
     return Plotly.react(plot, traces, layout(figure), config);
   }
 
-  async function drawAll() {
-    await Promise.all(figures.map((figure, i) => draw(figure, plots[i])));
-    // A screen reader has the description, the readings and the table; single ticks would only be noise.
-    for (const picture of document.querySelectorAll(".plot svg")) picture.setAttribute("aria-hidden", "true");
+  // Few figures are drawn at once. Of many, those near the screen are; the others wait until they are scrolled to.
+  const lazily = figures.length > 8;
+  const near = new Set(lazily ? [] : plots.keys());
+  const stale = new Set();
+  const walked = new Set();
+
+  async function refresh() {
+    const due = [...stale].filter((i) => near.has(i));
+    for (const i of due) stale.delete(i);
+    await Promise.all(due.map((i) => draw(figures[i], plots[i])));
+    for (const i of due) {
+      // A screen reader has the description, the readings and the table; single ticks would only be noise.
+      for (const picture of plots[i].querySelectorAll("svg")) picture.setAttribute("aria-hidden", "true");
+      if (!walked.has(i)) walk(plots[i], i);
+      walked.add(i);
+    }
+  }
+
+  function drawAll() {
+    plots.forEach((_, i) => stale.add(i));
+    return refresh();
+  }
+
+  function watch() {
+    const observer = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (isIntersecting) near.add(plots.indexOf(target)); else near.delete(plots.indexOf(target));
+      }
+      refresh();
+    }, { rootMargin: "100% 0px" });
+    for (const plot of plots) observer.observe(plot);
   }
 
   // The page's escapes become the characters they stand for; the result is only ever set as text.
@@ -93,7 +120,8 @@
       if (!points.length) return;
       event.preventDefault();
       at = (at + step + points.length) % points.length;
-      Plotly.Fx.hover(plot, [points[at]]);
+      const { xaxis = "x", yaxis = "y" } = figures[place].data[points[at].curveNumber];
+      Plotly.Fx.hover(plot, [points[at]], xaxis + yaxis);
       read(figures[place].data[points[at].curveNumber], points[at].pointNumber);
     });
   }
@@ -111,10 +139,14 @@
   }
   dark.addEventListener("change", drawAll);
   for (const [event, printing] of [["beforeprint", true], ["afterprint", false]]) { // paper is light
-    addEventListener(event, () => { document.documentElement.classList.toggle("printing", printing); drawAll(); });
+    addEventListener(event, () => {
+      document.documentElement.classList.toggle("printing", printing);
+      if (printing) plots.forEach((_, i) => near.add(i));
+      drawAll();
+    });
   }
   drawAll().then(() => {
-    plots.forEach(walk);
+    if (lazily) watch();
     document.documentElement.classList.add("drawn");
   });
 })();
