@@ -159,7 +159,7 @@ class Store:
 
 
 def _steps(config: dict[str, Any]) -> int:
-    return sum(part.get("steps", 0) for part in config.values() if isinstance(part, dict))
+    return sum(part.get("steps", 0) for name, part in config.items() if isinstance(part, dict) and name != "grid")
 
 
 def merge(old: Study, new: Study, folder: Path) -> Study:

@@ -16,11 +16,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
+from ropeval.bench.rows import BASELINES
 from ropeval.errors import UserError, unknown_name
 from ropeval.evaluation.methods import Method, check_overrides, make_method, parts
 from ropeval.settings import read_toml
 
-BASELINES = ("mean-reward", "mean-return")  # in every study: what everything else has to beat
 Setting = Mapping[str, Any]  # "part.field" -> value, of what the grid varies
 
 
@@ -143,7 +143,14 @@ class Group:
         parts = -(-len(left) // largest)
         size = -(-len(left) // parts)
         chunks = [tuple(left[start : start + size]) for start in range(0, len(left), size)]
-        return [Unit(self.task, self.method, chunk, f"{self.name}.{_names(chunk)}") for chunk in chunks]
+        return [Unit(self.task, self.method, chunk, f"{self.name}.{_names(chunk)}", self.grid) for chunk in chunks]
+
+    @property
+    def grid(self) -> dict[str, list[Any]]:
+        """All values of what its settings vary. The widest encoding among them decides the shape of every unit's
+        networks, so that a member's numbers do not depend on how the group was split into units."""
+        names = [name for name in self.members[0].setting if name not in self.shape]
+        return {name: list(dict.fromkeys(m.setting[name] for m in self.members)) for name in names}
 
 
 @dataclass(frozen=True)
@@ -154,6 +161,7 @@ class Unit:
     method: str
     members: tuple[Member, ...]
     id: str
+    grid: Mapping[str, Sequence[Any]]
 
     @property
     def hyper(self) -> str:

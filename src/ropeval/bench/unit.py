@@ -46,7 +46,8 @@ def problem_of(study: Study, data: TaskData) -> Problem:
 def member_config(study: Study, unit: Unit, place: int) -> str:
     """Everything that decides a member's numbers besides the data and the seed."""
     method = study.make(unit.method, unit.members[place].setting)
-    return canonical({**method.describe(), "draws": study.draws, "key": study.key, "preset": study.preset})
+    about = {"draws": study.draws, "key": study.key, "preset": study.preset, "grid": unit.grid}
+    return canonical({**method.describe(), **about})
 
 
 def run_unit(
@@ -63,6 +64,7 @@ def run_unit(
         report=_overall(method, report),
         checkpoint=Checkpoint(checkpoints, _fingerprint(unit, method, problem)) if checkpoints else None,
         settings=settings,
+        grid=unit.grid,
     )
     values, trained, warnings = _fit(problem, method, run)
     values = np.broadcast_to(values, len(unit.members))  # one value where nothing is random

@@ -138,7 +138,8 @@ def _narrowed(
     path: Path, tasks: list[str] | None, methods: list[str] | None, seeds: int | None, steps: int | None
 ) -> Any:
     """The study of a file, cut down by the options."""
-    from ropeval.bench.study import BASELINES, load_study
+    from ropeval.bench.rows import BASELINES
+    from ropeval.bench.study import load_study
     from ropeval.bench.tasks import find_tasks
     from ropeval.errors import unknown_name
 

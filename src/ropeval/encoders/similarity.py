@@ -228,7 +228,8 @@ def fit_metric(problem: Problem, metric: Metric, config: SimilarityConfig, run: 
         signal = np.asarray(metric.rows.reward)
         by_dim = {dim: range_scale(signal, problem.gamma, dim) for dim in set(dims)}
         scales = [by_dim[dim] for dim in dims]
-    learner = make_learner(config, raw.dim, max(dims), problem.gamma, metric.next_pair)
+    widest = max(*dims, *(output_dim(dim, raw.dim) for dim in run.grid.get(f"{stage}.dim", [])), 0)
+    learner = make_learner(config, raw.dim, widest, problem.gamma, metric.next_pair)
     hyper = {
         "dim": jnp.asarray(dims, jnp.int32),
         "learning_rate": run.spread(f"{stage}.learning_rate", config.learning_rate),

@@ -52,6 +52,7 @@ class Run:
     checkpoint: Checkpoint | None = None
     arrangement: Literal["auto", "threads", "vectorised"] = "auto"
     settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # "part.field" -> [M] the members' own values
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # all values of those, in this run or not
     resamples: Resamples | None = None  # member i learns from resample i; None: everyone from the log as it is
 
     @property
