@@ -45,6 +45,23 @@ class Toy(gym.Env):
         return self.seen
 
 
+class Parts(Toy):
+    """The same task, observed in parts: Gymnasium's flattening has to agree with Stable-Baselines3's."""
+
+    def __init__(self):
+        super().__init__()
+        parts = {
+            "speed": spaces.Box(-9, 9, (2,), np.float32),
+            "gear": spaces.Discrete(3),
+            "at": spaces.Box(-9, 9, (1, 2)),
+        }
+        self.observation_space = spaces.Dict(parts)
+
+    def _observe(self):
+        super()._observe()
+        return {"speed": self.seen[:2], "gear": int(self.seen[2] > 3), "at": self.seen[None, 1:]}
+
+
 def small() -> dict[str, object]:
     return {"net_arch": [4, 3]}  # a new one for each: Stable-Baselines3 writes into it
 
@@ -72,6 +89,7 @@ def make_models(folder: Path) -> dict[str, object]:
             **ON_POLICY,
         ),
         "ppo_discrete": sb3.PPO("MlpPolicy", Toy(discrete=True), batch_size=16, policy_kwargs=small(), **ON_POLICY),
+        "ppo_parts": sb3.PPO("MultiInputPolicy", Parts(), batch_size=16, policy_kwargs=small(), **ON_POLICY),
         "a2c_flat": sb3.A2C("MlpPolicy", Toy(), policy_kwargs={"net_arch": []}, **ON_POLICY),
     }
     for name, model in models.items():
@@ -97,6 +115,8 @@ def answers(name: str, model, observations: np.ndarray, actions: np.ndarray) -> 
     seen = observations
     if name == "ppo_normalised":
         seen = model.get_vec_normalize_env().normalize_obs(observations)
+    if name == "ppo_parts":
+        return parts_answers(model)
     result = {"action": model.predict(seen, deterministic=True)[0]}
     states = torch.as_tensor(seen)
     if name.startswith("sac"):
@@ -113,6 +133,16 @@ def answers(name: str, model, observations: np.ndarray, actions: np.ndarray) -> 
     if name == "dqn":
         result["values"] = model.q_net(states).numpy()
     return result
+
+
+def parts_answers(model) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(1)
+    space = model.observation_space
+    seen = [
+        {"speed": rng.normal(size=2), "gear": int(rng.integers(3)), "at": rng.normal(size=(1, 2))} for _ in range(20)
+    ]
+    actions = [model.predict(one, deterministic=True)[0] for one in seen]
+    return {"observations": np.stack([spaces.flatten(space, one) for one in seen]), "action": np.stack(actions)}
 
 
 def main(folder: Path) -> None:

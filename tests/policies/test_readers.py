@@ -58,6 +58,14 @@ def test_actions_are_those_of_stable_baselines3(name, expected):
     assert np.unique(actions, axis=0).shape[0] > 1, "a constant policy would agree by accident"
 
 
+def test_observations_in_parts_are_flattened_as_gymnasium_does(expected):
+    policy = load_policy(f"{FILES / 'ppo_parts.zip'}@mean")
+    observations = expected["ppo_parts/observations"].astype(np.float32)
+    assert policy.observation_size == observations.shape[1] == 2 + 3 + 2
+    actions = policy.sample(observations, RNG)
+    np.testing.assert_allclose(actions, expected["ppo_parts/action"], rtol=1e-5, atol=2e-6)
+
+
 @pytest.mark.parametrize("name", ["sac", "sac_tanh", "ppo", "ppo_normalised", "ppo_discrete", "a2c_flat"])
 def test_log_probabilities_are_those_of_stable_baselines3(name, expected):
     policy = load_policy(f"{FILES / STABLE_BASELINES[name][0]}".removesuffix("@mean"))

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ropeval.errors import UserError
 from ropeval.policies.inert.archives import Archive
 from ropeval.policies.inert.arrays import GLOBALS as ARRAY_GLOBALS
-from ropeval.policies.inert.arrays import as_array
-from ropeval.policies.inert.pickles import read_pickle
+from ropeval.policies.inert.arrays import as_array, as_arrays
+from ropeval.policies.inert.pickles import Made, read_pickle
+from ropeval.policies.inert.tensors import ORDERED
 from ropeval.policies.networks import ACTIVATIONS, Range
 from ropeval.policies.readers.spaces import GLOBALS as SPACE_GLOBALS
 from ropeval.policies.readers.spaces import DescribedSpace, as_space
@@ -130,10 +131,16 @@ class Settings:
             )
 
     def _last(self, name: str) -> NDArray[Any] | None:
+        """The numbers of an observation that the file keeps; those in parts one after the other."""
         if not isinstance(self.fields.get(name), dict):
             return None
         where = f"{self.where}: data: {name}"
-        return as_array(read_pickle(_serialized(self.fields, name, where), ARRAY_GLOBALS, where), where)
+        found = read_pickle(_serialized(self.fields, name, where), ARRAY_GLOBALS | {ORDERED}, where)
+        parts = found.items if isinstance(found, Made) and found.path == ORDERED else found
+        if not isinstance(parts, dict):
+            return as_array(found, where).reshape(-1)
+        arrays = [array.reshape(-1) for array in as_arrays(parts, where).values()]
+        return np.concatenate(arrays) if arrays else None
 
 
 def _serialized(fields: dict[str, Any], name: str, where: str) -> bytes:
