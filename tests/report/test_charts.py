@@ -100,6 +100,15 @@ def test_a_chart_on_paper(tmp_path):
     assert pdf.read_bytes()[:5] == b"%PDF-"
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["$x_1$ $", "\\frac{", "名前", "a\nb", "x" * 300, ""])
+def test_any_name_can_be_drawn(tmp_path, name):
+    style = Style(1)
+    panel = Panel(name, [Series(name, style, STEPS, STEPS)], [Mark(name, style, np.inf)])
+    made = chart(panels=[panel], legend=[Entry(name, style)], title=f"t {name}", x_names=[name], y_log=False)
+    assert draw(made, tmp_path, ["png"], name)[0].exists()
+
+
 def test_a_chart_with_names_on_its_axis(tmp_path):
     dots = Series("m", Style(1), np.array([1.0, -50.0, np.inf]), np.array([0.0, 0.0, 1.0]), kind="dots")
     made = chart(panels=[Panel("p", [dots], x_range=(0.0, 2.0))], y_names=["$one", "two"], y_log=False, y_range=None)

@@ -2,6 +2,7 @@
 
 import math
 import textwrap
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,9 @@ def _line(style: Style, width: float) -> dict[str, Any]:
 def _save(figure: Any, path: Path, source: str) -> Path:
     kind = path.suffix[1:]
     about = {"Description": source} if kind == "png" else {"Subject": source, "CreationDate": None}
-    write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=130, format=kind, metadata=about))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # a name in letters that the font lacks: boxes say so
+        write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=130, format=kind, metadata=about))
     return path
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ropeval.bench.rows import TRUTHS
-from ropeval.report.charts import Chart
+from ropeval.report.charts import Chart, shown
 from ropeval.report.html import Note, Page, Section
 from ropeval.report.html import Table as PageTable
 from ropeval.report.html.chart import to_figure
@@ -63,9 +63,11 @@ def _figures(section: Section, charts: "Sequence[Chart | None]", report: "Report
 
 
 def _table(table: Table) -> PageTable:
-    rows = [[cell.text + (" ★" if cell.bold else "") for cell in row] for row in table.cells()]
+    """Numbers stay in one line; reasons, the last column of what is missing, are sentences and may break."""
+    words = table.left == len(table.columns)
+    rows = [[c.text if words else shown(c.text, 60) + (" ★" if c.bold else "") for c in row] for row in table.cells()]
     caption = f"{table.title}. {table.caption.replace('bold', 'starred')} {table.source}"
-    return PageTable(table.columns, rows, caption)
+    return PageTable([shown(c, 40) for c in table.columns], rows, caption, whole=not words)
 
 
 def _ends(chart: Chart) -> PageTable:

@@ -36,6 +36,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
     row_headers: bool = True  # the first cell names its row
+    whole: bool = False  # cells stay in one line, and the table scrolls sideways in its box where it is too wide
 
     def html(self) -> str:
         head = "".join(
@@ -44,9 +45,10 @@ class Table:
         body = "".join(f"<tr>{self._row(row)}</tr>" for row in self.rows)
         caption = f"<caption>{escape(self.caption)}</caption>" if self.caption else ""
         label = escape(self.caption or ", ".join(self.columns))
+        opening = '<table class="whole">' if self.whole else "<table>"
         return (
             f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
-            f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+            f"{opening}{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         )
 
     def _row(self, row: Sequence[Cell]) -> str:
