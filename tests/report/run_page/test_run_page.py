@@ -73,6 +73,7 @@ def test_many_policies_stay_a_page(tmp_path):
     outcome = read_outcome(folder(tmp_path, tuple(f"policy {i}" for i in range(30))))
     html = run_page(outcome).html()
     assert "The first 12 of 30 policies" in html
+    assert "fqe: from -12 for policy 29 to 10 for policy 0. " in html
     assert html.count('class="plot"') == 1 + 1 + 12 + 12 + 1 + 1
 
 

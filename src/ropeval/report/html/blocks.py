@@ -47,7 +47,7 @@ class Table:
         label = escape(self.caption or ", ".join(self.columns))
         opening = '<table class="whole">' if self.whole else "<table>"
         return (
-            f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
+            f'<div class="scroll" tabindex="0" role="group" aria-label="{label}">'
             f"{opening}{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         )
 

@@ -36,7 +36,7 @@ class Section:
 
     def code(self, words: str, label: str) -> "Section":
         """Text to copy, as it is; `label` says what it is to those who cannot see it."""
-        box = f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
+        box = f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(label)}">'
         self.blocks.append(f"{box}<pre>{escape(words)}</pre></div>")
         return self
 

@@ -8,6 +8,7 @@ from ropeval.report.run_page.looks import TRUTH, extent, method_series, short
 from ropeval.report.run_page.outcome import Outcome
 from ropeval.report.table import number
 
+SPOKEN = 16  # estimates that the description names one by one
 ROW, HEADING, FRAME = 22, 30, 60  # pixels per method, per policy's name, around it all
 
 
@@ -88,7 +89,15 @@ def _in_words(estimate: Estimate) -> str:
 
 
 def _alt(outcome: Outcome) -> str:
+    """Every estimate while they are few, and then the range of each method: nobody listens to a hundred numbers."""
     words = []
+    if len(outcome.estimates) > SPOKEN:
+        for method in outcome.methods:
+            found = [(e.value, e.policy) for e in outcome.estimates if e.method == method and e.value is not None]
+            if found:
+                (low, worst), (high, best) = min(found), max(found)
+                words.append(f"{method}: from {number(low)} for {worst} to {number(high)} for {best}.")
+        return f"Estimates with intervals. {' '.join(words)} The table below holds all of them."
     for policy in outcome.policies:
         told = "; ".join(f"{e.method} {_in_words(e)}" for e in outcome.of(policy))
         true = f"; true value {number(outcome.truth[policy])}" if policy in outcome.truth else ""
