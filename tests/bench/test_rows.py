@@ -90,7 +90,13 @@ def test_a_run_that_stands_there_twice_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("column", "other"),
-    [("truth_discounted", 7.0), ("random_mean_reward", 8.0), ("gamma", 0.9), ("data_sha256", "another log")],
+    [
+        ("truth_discounted", 7.0),
+        ("random_mean_reward", 8.0),
+        ("gamma", 0.9),
+        ("data_sha256", "another log"),
+        ("policy_sha256", "another"),
+    ],
 )
 def test_rows_of_one_task_from_different_logs_are_refused(tmp_path, column, other):
     folder = write_study(tmp_path, [row("t", "fqe", 1.0), row("t", "fqe-clip", 1.0, **{column: other})])

@@ -43,7 +43,12 @@ CURVES: dict[str, Any] = {
 }  # fmt: skip
 # Nothing is known without these; the rest may be null (an estimate that diverged, a truth nobody measured).
 NEVER_NULL = ("task", "method", "protocol", "hyper", "default", "seed", "gamma", "diverged")
-ONE_PER_TASK = ("gamma", "data_sha256", *(f"{kind}_{truth}" for truth in TRUTHS for kind in ("truth", "random")))
+ONE_PER_TASK = (
+    "gamma",
+    "data_sha256",
+    "policy_sha256",
+    *(f"{kind}_{truth}" for truth in TRUTHS for kind in ("truth", "random")),
+)
 
 Progress = Callable[[float], None]
 

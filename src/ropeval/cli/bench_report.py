@@ -5,9 +5,11 @@ from typing import Annotated
 
 import typer
 
-EPILOG = """Try it:
+EPILOG = """
+Examples:
 
   ropeval bench report ropeval-studies/smoke
+
   ropeval bench report ropeval-studies/paper --out paper-report --format md,png
 """
 
