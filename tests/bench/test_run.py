@@ -1,0 +1,258 @@
+"""Running a study: every member once, nothing lost, nothing twice, whatever happens."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from ropeval.bench.collect import collect
+from ropeval.bench.collected import load_task
+from ropeval.bench.rows import load_curves, load_rows
+from ropeval.bench.run import largest_unit, run_study, study_status
+from ropeval.bench.store import Store
+from ropeval.bench.study import Study, make_groups
+from ropeval.bench.tasks import find_task
+from ropeval.bench.unit import problem_of
+from ropeval.cli.main import main
+from ropeval.errors import UserError
+from ropeval.estimators import ESTIMATORS
+
+HERE = Path(__file__).parent
+TASK = "toy/countdown"
+SMALL = {"width": 8, "depth": 1, "batch": 8}
+STUDY = Study(
+    name="toy",
+    tasks=[TASK],
+    methods=["fqe", "rope+fqe", "is"],
+    seeds=2,
+    steps=20,
+    settings={"fqe": SMALL, "rope": SMALL},
+    grid={"rope+fqe": {"rope.beta": [0.1, 1.0], "rope.dim": [2, 3]}},
+)
+MEMBERS = {"mean-reward": 1, "mean-return": 1, "fqe": 2, "rope+fqe": 8}
+SCORES = ["task", "method", "hyper", "seed", "estimate", "diverged"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_tasks():
+    before = os.environ.get("ROPEVAL_TASKS")
+    os.environ["ROPEVAL_TASKS"] = str(HERE / "toy_tasks.py")
+    yield
+    if before is None:
+        del os.environ["ROPEVAL_TASKS"]
+    else:
+        os.environ["ROPEVAL_TASKS"] = before
+
+
+@pytest.fixture(scope="module")
+def data(own_tasks, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    collect(find_task(TASK), folder, processes=1, truth_episodes=50)
+    return folder
+
+
+def run(study: Study, folder: Path, data: Path, resume: bool = False):
+    store = Store(folder)
+    store.create(study, resume)
+    return run_study(study, [TASK], store, data)
+
+
+@pytest.fixture(scope="module")
+def finished(data, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("study") / "toy"
+    outcome = run(STUDY, folder, data)
+    assert (outcome.members, outcome.refused, outcome.failed) == (12, 1, 0)
+    return folder
+
+
+def scores(folder: Path) -> pl.DataFrame:
+    return load_rows(folder).select(SCORES).sort(SCORES[:4])
+
+
+def test_every_member_has_one_row(finished):
+    rows = load_rows(finished)
+    assert dict(rows.group_by("method").len().iter_rows()) == MEMBERS
+    assert len(rows.unique(["method", "hyper", "seed"])) == len(rows)
+    rope = rows.filter(method="rope+fqe")
+    assert set(rope["hyper"]) == {f'{{"rope.beta":{b},"rope.dim":{d}}}' for b in (0.1, 1.0) for d in (2, 3)}
+    assert not rope["default"].any()
+    assert rows.filter(method="fqe")["default"].all()
+
+
+def test_rows_know_both_truths_and_what_they_came_from(finished, data):
+    row, truth = load_rows(finished).row(0, named=True), load_task(TASK, data).truth
+    assert row["truth_discounted"] == truth.evaluated.discounted.value
+    assert row["truth_mean_reward"] == truth.evaluated.mean_reward.value
+    assert row["random_mean_reward_se"] == truth.random.mean_reward.standard_error
+    assert row["data_sha256"] == load_task(TASK, data).dataset.sha256
+    assert json.loads(row["config"])["key"] == 0
+
+
+def test_baselines_are_what_they_say(finished, data):
+    rows, log = load_rows(finished), load_task(TASK, data).dataset
+    mean = rows.filter(method="mean-reward")["estimate"].item()
+    assert mean == pytest.approx(log.rewards.mean() / (1 - 0.5), rel=1e-6)
+
+
+def test_a_method_without_an_answer_is_recorded_with_its_reason(finished):
+    (failure,) = Store(finished).failures()
+    assert (failure["method"], failure["refused"]) == ("is", True)
+    assert "deterministic" in failure["error"]
+
+
+def test_curves_show_estimate_loss_and_features(finished):
+    curves = load_curves(finished)
+    assert set(curves.filter(method="rope+fqe")["stage"]) == {"rope", "fqe"}
+    assert set(curves["metric"]) == {"loss", "estimate", "feature_mean", "feature_std", "feature_size"}
+    last = curves.filter(pl.col("method") == "fqe", pl.col("metric") == "estimate", pl.col("step") == 20)
+    final = load_rows(finished).filter(method="fqe").sort("seed")["estimate"]
+    np.testing.assert_allclose(last.sort("seed")["value"], final, rtol=1e-5)
+
+
+def test_members_do_not_depend_on_their_unit(finished, data, tmp_path, monkeypatch):
+    monkeypatch.setattr("ropeval.bench.run.LARGEST_UNIT", {"cpu": 3, "gpu": 3})
+    run(STUDY.model_copy(update={"methods": ["rope+fqe"]}), tmp_path / "s", data)
+    assert len(list((tmp_path / "s" / "units").glob("*rope*.rows.parquet"))) == 3
+    np.testing.assert_array_equal(
+        scores(tmp_path / "s").filter(method="rope+fqe")["estimate"],
+        scores(finished).filter(method="rope+fqe")["estimate"],
+    )
+
+
+def test_what_is_there_is_not_run_again_and_a_study_can_grow(data, tmp_path):
+    small = STUDY.model_copy(update={"methods": ["fqe"], "grid": {}})
+    run(small, tmp_path / "s", data)
+    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "s" / "units").iterdir()}
+    again = run(small, tmp_path / "s", data, resume=True)
+    assert (again.members, again.skipped) == (0, 4)
+    more = run(small.model_copy(update={"seeds": 3}), tmp_path / "s", data, resume=True)
+    assert (more.members, more.skipped) == (1, 4)
+    assert all(p.stat().st_mtime_ns == when for p, when in before.items())
+    assert Store(tmp_path / "s").study().seeds == 3
+
+
+def test_a_failing_unit_does_not_stop_the_rest_and_is_tried_again(data, tmp_path, monkeypatch):
+    def broken(*arguments):
+        raise ZeroDivisionError("as planned")
+
+    study = STUDY.model_copy(update={"methods": ["fqe", "lspe"], "grid": {}})
+    with monkeypatch.context() as patch:
+        patch.setitem(ESTIMATORS, "fqe", replace(ESTIMATORS["fqe"], estimate=broken))
+        outcome = run(study, tmp_path / "s", data)
+    assert (outcome.failed, outcome.members) == (1, 4)
+    (failure,) = Store(tmp_path / "s").failures()
+    assert failure["error"] == "ZeroDivisionError: as planned"
+    assert not failure["refused"]
+    assert run(study, tmp_path / "s", data, resume=True).members == 2
+    assert Store(tmp_path / "s").failures() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"protocol": "paper"}, "protocol 'standard'"),
+        ({"gamma": 0.9}, "never mixed"),
+        ({"settings": {"fqe": SMALL | {"width": 9}}}, "settings of fqe"),
+    ],
+)
+def test_results_of_two_kinds_are_never_mixed(finished, change, words):
+    with pytest.raises(UserError, match=words):
+        Store(finished).create(STUDY.model_copy(update=change), resume=True)
+
+
+def test_a_study_is_not_overwritten_by_accident(finished, tmp_path):
+    with pytest.raises(UserError, match="--resume"):
+        Store(finished).create(STUDY, resume=False)
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(UserError, match="something else"):
+        Store(tmp_path).create(STUDY, resume=False)
+
+
+def test_rows_of_another_log_are_refused(finished, data, tmp_path):
+    collect(find_task(TASK), tmp_path, seed=1, processes=1, truth_episodes=5)
+    with pytest.raises(UserError, match="other data"):
+        run_study(STUDY.model_copy(update={"seeds": 3}), [TASK], Store(finished), tmp_path)
+
+
+def test_units_are_sized_to_the_memory(data):
+    problem = problem_of(STUDY, load_task(TASK, data))
+    rope = next(g for g in make_groups(STUDY, [TASK]) if g.method == "rope+fqe")
+    of_one = len(problem.dataset) * 2 * problem.transitions.dim * 4
+    assert largest_unit(rope, problem, "gpu", 5 * of_one) == 5
+    assert largest_unit(rope, problem, "gpu", of_one // 2) == 1
+    assert largest_unit(rope, problem, "gpu", 10**6 * of_one) == 180
+    fqe = next(g for g in make_groups(STUDY, [TASK]) if g.method == "fqe")
+    assert largest_unit(fqe, problem, "gpu", 1) == 180
+
+
+def test_status_counts_what_is_done_and_what_runs(finished):
+    store = Store(finished)
+    groups = make_groups(STUDY, [TASK])
+    with store.claim(groups[2]):
+        states = list(study_status(STUDY, [TASK], store))
+    assert sum(s.done for s in states) == 12
+    assert [s.running for s in states] == [False, False, True, False, False]
+    assert [s.refused for s in states] == [False] * 4 + [True]
+    assert states[3].steps == 40
+
+
+def command(study: Path, out: Path, data: Path, *more: str) -> list[str]:
+    start = [sys.executable, "-m", "ropeval", "bench", "run", str(study)]
+    return [*start, "--out", str(out), "--data", str(data), "--resume", *more]
+
+
+def write_toml(path: Path) -> Path:
+    lines = [f'tasks = ["{TASK}"]', 'methods = ["fqe", "rope+fqe", "is"]', "seeds = 2", "steps = 20"]
+    lines += [f"[settings.{part}]\nwidth = 8\ndepth = 1\nbatch = 8" for part in ("fqe", "rope")]
+    lines += ['[grid."rope+fqe"]', '"rope.beta" = [0.1, 1.0]', '"rope.dim" = [2, 3]']
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_two_processes_one_of_them_killed_and_then_resumed(finished, data, tmp_path):
+    study, out = write_toml(tmp_path / "toy.toml"), tmp_path / "out"
+    pair = [subprocess.Popen(command(study, out, data), stderr=subprocess.DEVNULL) for _ in range(2)]
+    deadline = time.monotonic() + 300
+    while not list(out.glob("units/*.rows.parquet")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    pair[0].send_signal(signal.SIGKILL)
+    assert pair[1].wait(300) == 0
+    pair[0].wait()
+    done = subprocess.run(command(study, out, data), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert scores(out).equals(scores(finished))
+    assert not list((out / "work").glob("*.json"))
+    shown = subprocess.run(
+        [sys.executable, "-m", "ropeval", "bench", "status", str(out)], capture_output=True, text=True, timeout=100
+    )
+    assert "12 of 12 members done" in " ".join(shown.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "none.toml"], "no such study"),
+        (["run", "smoke.toml", "--tasks", "d4rl/*"], "task of this study"),
+        (["run", "smoke.toml", "--methods", "fqx"], "method of this study"),
+        (["run", "smoke.toml", "--seeds", "0"], "--seeds is 0"),
+        (["status", "."], "no study here"),
+        (["report", "."], "no study"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main(["bench", *arguments])
+    said = capsys.readouterr().err.strip()
+    assert left.value.code == 2
+    assert "\n" not in said
+    assert words in said
+    assert not list(tmp_path.iterdir())
