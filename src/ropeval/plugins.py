@@ -39,8 +39,12 @@ def import_file(path: Path, named_by: str) -> Any:
     return module
 
 
-@cache
 def load_methods() -> None:
-    """Import what ROPEVAL_METHODS names. Such a file adds itself to ENCODERS or ESTIMATORS."""
+    """Import what ROPEVAL_METHODS names, once. Such a file adds itself to ENCODERS or ESTIMATORS."""
+    _load_methods(os.environ.get("ROPEVAL_METHODS", ""))
+
+
+@cache
+def _load_methods(named: str) -> None:
     for _ in plugins("ROPEVAL_METHODS", "ropeval.methods"):
         pass
