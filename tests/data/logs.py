@@ -91,7 +91,7 @@ def write_d3rlpy(folder: Path, columns: Columns) -> Path:
 def frame(columns: Columns) -> polars.DataFrame:
     table: dict[str, Any] = {}
     for key, value in columns.items():
-        if np.ndim(value) == 2:
+        if isinstance(value, np.ndarray) and value.ndim == 2:
             table |= {f"{key}_{i}": value[:, i] for i in range(value.shape[1])}
         else:
             table[key] = value

@@ -156,10 +156,10 @@ def test_reading_in_parts_changes_nothing(tmp_path, monkeypatch, kind):
     for module in ("flat", "minari", "d3rlpy"):
         monkeypatch.setattr(f"ropeval.data.readers.{module}.PART", 5)
     source = recognise(path)
-    assert len(list(source.parts(source.path, {}))) == 2
+    assert len(list(source.parts({}))) == 2
     assert load_dataset(path).sha256 == whole.sha256
     assert load_dataset(path).notices == whole.notices
-    write_log(source.parts(source.path, {}), tmp_path / "columns", "columns")
+    write_log(source.parts({}), tmp_path / "columns", "columns")
     assert open_columns(tmp_path / "columns").sha256 == whole.sha256
     assert open_columns(tmp_path / "columns").notices == whole.notices
     assert flat.PART == 5

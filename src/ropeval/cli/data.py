@@ -116,7 +116,7 @@ def convert(
             bar.update(task, description=f"{steps:,} steps written")
 
         def parts():  # type: ignore[no-untyped-def]
-            for part in found.parts(found.path, parse_columns(columns or [])):
+            for part in found.parts(parse_columns(columns or [])):
                 notices.update(dict.fromkeys(part.notices))
                 yield part
 

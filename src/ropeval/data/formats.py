@@ -18,12 +18,24 @@ READS = (
 )
 
 
+LONGEST = 1000  # characters of a message: names and values in it may come from a hostile file
+Reader = Callable[[Path, Mapped], Iterator[Dataset]]
+
+
 class Source(NamedTuple):
     """A log that was recognised, but not read yet."""
 
     path: Path
     format: str  # in words
-    parts: Callable[[Path, Mapped], Iterator[Dataset]]  # whole episodes at a time
+    read: Reader
+
+    def parts(self, mapped: Mapped) -> Iterator[Dataset]:
+        """The log, whole episodes at a time. What is wrong with it is said in one line."""
+        try:
+            yield from self.read(self.path, mapped)
+        except UserError as error:
+            message = " ".join(str(error).split())
+            raise UserError(message if len(message) <= LONGEST else message[:LONGEST] + " …") from error
 
 
 def recognise(path: str | Path) -> Source:
@@ -51,7 +63,7 @@ def load_dataset(path: str | Path, columns: Mapping[str, str | list[str]] | None
     `columns` maps names where the log's own are not understood: {"rewards": "r", "observations": ["s0", "s1"]}.
     """
     source = recognise(path)
-    parts = list(source.parts(source.path, as_mapped(columns)))
+    parts = list(source.parts(as_mapped(columns)))
     return parts[0] if len(parts) == 1 else Dataset.concatenate(parts, name=str(path))
 
 
