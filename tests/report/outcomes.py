@@ -34,7 +34,7 @@ def estimate(policy: str, method: str, value: float | None, findings: tuple[Find
         members=members,
         diverged=[0, 1] if value is None else [],
         warnings=[f.sentence for f in findings],
-        config={"gamma": 0.9},
+        config={"gamma": 0.9, "fqe": {"steps": 100}},
         data_sha256="ab" * 32,
         version="0",
         seconds=1.5,
@@ -86,7 +86,6 @@ def folder(path: Path, policies: tuple[str, ...] = ("left", "right")) -> Path:
     about = {
         "version": "0", "log": f"{policies[0]}.npz", "gamma": 0.9, "members": 2, "seed": 3,
         "policies": [{"name": p, "kind": "deterministic", "sha256": "cd" * 32} for p in policies],
-        "methods": {"fqe": {"fqe": {"steps": 100}}, "rope+fqe": {"rope": {"beta": 1.0}, "fqe": {"steps": 100}}},
     }  # fmt: skip
     (path / "run.json").write_text(json.dumps(about), encoding="utf-8")
     (path / "trust.json").write_text(json.dumps(trust(policies)), encoding="utf-8")

@@ -69,6 +69,16 @@ def test_fields_of_the_wrong_kind_are_no_traceback(tmp_path):
     assert "<strong>odd</strong>" in write_page(tmp_path).read_text()
 
 
+def test_settings_that_differ_between_policies_are_told_apart():
+    left, right = estimate("left", "fqe", 1.0), estimate("right", "fqe", 2.0)
+    same = run_page(Outcome([left, right])).html()
+    assert '<th scope="row">fqe</th><td>fqe</td><td>steps = 100</td></tr>' in same
+    right.config["fqe"] = {"steps": 200}
+    tuned = run_page(Outcome([left, right])).html()
+    assert "<td>steps = 100</td><td>left</td>" in tuned
+    assert "<td>steps = 200</td><td>right</td>" in tuned
+
+
 def test_many_policies_stay_a_page(tmp_path):
     outcome = read_outcome(folder(tmp_path, tuple(f"policy {i}" for i in range(30))))
     html = run_page(outcome).html()

@@ -191,6 +191,8 @@ def _add_configuration(page: Page, outcome: Outcome) -> None:
         "members": about.get("members"),
         "seed": about.get("seed"),
         "actions drawn per state": about.get("draws"),
+        "episodes resampled": ("yes" if about["resample"] else "no") if "resample" in about else None,
+        "settings chosen by a tournament": "yes, from the log alone" if about.get("tune") else None,
         "ropeval": about.get("version"),
         "time": f"{sum(e.seconds for e in outcome.estimates):,.0f} s",
     }
@@ -198,13 +200,22 @@ def _add_configuration(page: Page, outcome: Outcome) -> None:
     policies = [[p.get("name"), p.get("kind"), str(p.get("sha256"))[:16]] for p in about.get("policies", [])]
     if policies:
         section.table(Table(["policy", "kind", "SHA-256 begins with"], policies))
-    rows = [
-        [method, part, ", ".join(f"{name} = {value}" for name, value in fields.items()) or "–"]
-        for method, parts in about.get("methods", {}).items()
-        for part, fields in parts.items()
-    ]
-    if rows:
-        section.table(Table(["method", "part", "settings"], rows))
+    section.table(_settings(outcome))
+
+
+def _settings(outcome: Outcome) -> Table:
+    """What every estimate was made with; a tuned method may have other settings for each policy."""
+    users: dict[tuple[str, str, str], list[str]] = {}
+    for estimate in outcome.estimates:
+        for part, fields in estimate.config.items():
+            if isinstance(fields, dict):
+                told = ", ".join(f"{name} = {value}" for name, value in fields.items()) or "–"
+                users.setdefault((estimate.method, part, told), []).append(estimate.policy)
+    everyone = all(len(policies) == len(outcome.policies) for policies in users.values())
+    if everyone:
+        return Table(["method", "part", "settings"], list(users))
+    rows = [[*key, ", ".join(policies)] for key, policies in users.items()]
+    return Table(["method", "part", "settings", "for"], rows)
 
 
 def _add_citation(page: Page, outcome: Outcome) -> None:
