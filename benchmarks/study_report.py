@@ -30,55 +30,46 @@ METHODS = ["fqe", "fqe-clip", "fqe-deep", "bcrl+lspe", "critic+fqe", *GRIDDED, "
 def write_unit(units: Path, task: str, method: str, seeds: int, points: int, gridded: bool) -> None:
     """One task and method: all its settings and seeds."""
     rng = np.random.default_rng(zlib.crc32(f"{task} {method}".encode()))
-    truth = {
-        "truth_discounted": 300.0,
-        "random_discounted": 10.0,
-        "truth_mean_reward": 450.0,
-        "random_mean_reward": 40.0,
-    }
-    truth |= {f"{name}_se": 2.0 for name in truth}
-    encoder = method.rpartition("+")[0]
-    part = encoder or method
-    settings = [{f"{part}.{k}": v for k, v in s.items()} for s in GRID] if gridded else [{}]
-    seeds = 1 if method.startswith("mean-") else seeds
+    encoder, _, estimator = method.rpartition("+")
+    trivial = method.startswith("mean-")
+    settings = [{f"{encoder or method}.{k}": v for k, v in s.items()} for s in GRID] if gridded else [{}]
+    seeds = 1 if trivial else seeds
+    members = pl.DataFrame(
+        [{"unit": "u", "task": task, "method": method, "protocol": "paper", "hyper": json.dumps(s), "seed": seed}
+         for s in settings for seed in range(seeds)]
+    )  # fmt: skip
+    count, steps = len(members), np.arange(1, points + 1) * 1000
+    kind = np.arange(count)[:, None] // seeds  # [M, 1] which setting
+    aims = 300 * (1 + 0.4 * np.sin(7 * kind + zlib.crc32(task.encode()) % 10)) * rng.normal(1, 0.08, (count, 1))
+    estimate = aims * (1 - np.exp(-steps / 40_000)) + rng.normal(0, 4, (count, points))  # [M, P]
     diverges = method in ("fqe", "fqe-deep") and "hopper" in task
-    steps = np.arange(1, points + 1) * 1000
-    rows, curves = [], []
-    for place, (setting, seed) in enumerate(itertools.product(settings, range(seeds))):
-        hyper = json.dumps(setting, sort_keys=True)
-        aim = 300 * (1 + 0.4 * np.sin(7 * (place // seeds) + zlib.crc32(task.encode()) % 10)) * rng.normal(1, 0.08)
-        shared = {"unit": units.name, "task": task, "method": method, "protocol": "paper", "hyper": hyper, "seed": seed}
-        curve = aim * (1 - np.exp(-steps / 40_000)) + rng.normal(0, 4, points)
-        if diverges:
-            curve = np.exp(np.linspace(2, 14 + rng.normal(), points))
-        rows.append(
-            ROWS_OF_NOTHING | shared | truth
-            | {"default": not setting or place // seeds == 4, "estimate": float(curve[-1]), "diverged": diverges}
-        )  # fmt: skip
-        if method.startswith("mean-"):
-            continue
-        estimator = method.rpartition("+")[2]
-        parts = {
-            (estimator, "estimate"): curve,
-            (estimator, "loss"): np.exp(-steps / 1e5) * rng.lognormal(0, 0.1, points),
-        }
-        if encoder and encoder != "critic":
-            parts[encoder, "loss"] = (0.5 + np.exp(-steps / 5e4)) * rng.lognormal(0, 0.1, points)
-            parts[encoder, "feature_mean"] = rng.normal(0, 0.02, points)
-            parts[encoder, "feature_std"] = 0.6 * np.exp(-steps / 6e4) + rng.uniform(0, 0.02, points)
-            parts[encoder, "feature_size"] = 1 - 0.5 * np.exp(-steps / 6e4)
-        for (stage, metric), values in parts.items():
-            names = {
-                k: pl.repeat(v, points, eager=True) for k, v in (shared | {"stage": stage, "metric": metric}).items()
-            }
-            curves.append(pl.DataFrame(names | {"step": steps, "value": values}).select(list(CURVES)).cast(CURVES))
+    if diverges:
+        estimate = np.exp(np.linspace(2, 14 + rng.normal(size=count), points).T)
+    rows = members.with_columns(
+        *(pl.lit(value).alias(name) for name, value in SHARED.items()),
+        pl.Series("default", kind[:, 0] == min(4, len(settings) - 1)),
+        pl.Series("estimate", estimate[:, -1]),
+        pl.lit(diverges).alias("diverged"),
+    )
     name = f"{task}-{method}".replace("/", "-")
-    pl.DataFrame(rows, schema=ROWS).write_parquet(units / f"{name}.rows.parquet")
-    if curves:
-        pl.concat(curves).write_parquet(units / f"{name}.curves.parquet")
+    rows.select(list(ROWS)).cast(ROWS).write_parquet(units / f"{name}.rows.parquet")
+    if trivial:
+        return
+    noise = rng.lognormal(0, 0.1, (count, points))
+    curves = {(estimator, "estimate"): estimate, (estimator, "loss"): np.exp(-steps / 1e5) * noise}
+    if encoder and encoder != "critic":
+        curves[encoder, "loss"] = (0.5 + np.exp(-steps / 5e4)) * noise
+        curves[encoder, "feature_mean"] = rng.normal(0, 0.02, (count, points))
+        curves[encoder, "feature_std"] = 0.6 * np.exp(-steps / 6e4) * noise
+        curves[encoder, "feature_size"] = 1 - 0.5 * np.exp(-steps / 6e4) * noise
+    kinds = pl.DataFrame(list(curves), schema=["stage", "metric"], orient="row")
+    long = kinds.join(members, how="cross").join(pl.DataFrame({"step": steps}), how="cross")
+    long = long.with_columns(pl.Series("value", np.stack(list(curves.values())).ravel()))
+    long.select(list(CURVES)).cast(CURVES).write_parquet(units / f"{name}.curves.parquet")
 
 
-ROWS_OF_NOTHING = {
+TRUTH = {"truth_discounted": 300.0, "random_discounted": 10.0, "truth_mean_reward": 450.0, "random_mean_reward": 40.0}
+SHARED = TRUTH | {f"{name}_se": 2.0 for name in TRUTH} | {
     "study": "invented", "gamma": 0.99, "config": "{}", "diverged_at": -1, "data_sha256": "0", "policy_sha256": "0",
     "version": "0", "commit": "0000000", "device": "no device: invented numbers", "seconds": 0.0, "warnings": "[]",
 }  # fmt: skip
