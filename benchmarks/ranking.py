@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def prepare(task: str, folder: Path, policies: Path, steps: int, episodes: int) 
     """DIR/log.npz and DIR/truth.json, made once."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = {f"{task}_online_{n}": str(policies / f"{task}_online_{n}.npz") for n in NUMBERS}
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:  # JAX does not survive a fork
         if not (folder / "log.npz").exists():
             make_log(pool, TASKS[task], paths[f"{task}_online_{BEHAVIOUR}"], steps, folder / "log.npz")
         if not (folder / "measured.json").exists():
