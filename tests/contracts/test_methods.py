@@ -52,6 +52,10 @@ def test_discrete_and_continuous_actions_and_the_same_bits_for_the_same_key(chai
         assert first.members
         assert first.value is not None or first.diverged
         assert (first.policy_kind, first.method) == ("stochastic", method)
+        # Every method takes part in resampling; for one value in two members a spread is enough, where it is finite.
+        finite = [value for value in first.replicates if value is not None]
+        assert len(set(finite)) == len(finite) or len(set(finite)) > 100
+        assert (first.interval is not None) == (first.value is not None and len(finite) > 1)
 
 
 @pytest.mark.parametrize("method", METHODS)

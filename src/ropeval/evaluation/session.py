@@ -172,7 +172,12 @@ def _tuned(
     if kept.exists():
         return with_settings(method, json.loads(kept.read_text(encoding="utf-8"))["chosen"])
     checkpoint = Checkpoint(work / f"{number}-tune", f"{session.fingerprint} {jax.devices()[0].device_kind}")
-    found = tune(problem, method, session.seed, report=_numbered(report, number), checkpoint=checkpoint)
+
+    def told(stage: str, fraction: float) -> None:
+        if report:
+            report(number, f"tuning {stage}", 0.0)  # the bar is about the estimate itself
+
+    found = tune(problem, method, session.seed, report=told, checkpoint=checkpoint)
     if found is None:
         return method
     about = {"chosen": found.chosen, "candidates": found.candidates, "losses": found.losses, "values": found.values}
@@ -182,9 +187,9 @@ def _tuned(
 
 def rankings(session: Session, results: Sequence[Estimate], folder: Path, truth: Truth | None) -> list[Ranking]:
     """From the results as they come from `run_session`; where they were read back, from `trust.json`."""
-    if any(r.replicates for r in results):
+    if any(r.replicates for r in results) or not (folder / "trust.json").exists():
         return rank(results, session.dataset.num_episodes, truth)
-    known = load_trust(folder)[0] if (folder / "trust.json").exists() else []
+    known = load_trust(folder)[0]
     return [replace(r, truth=scores(dict(zip(r.policies, r.values, strict=True)), truth or {})) for r in known]
 
 

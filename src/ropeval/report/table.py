@@ -57,7 +57,7 @@ def print_ranking(rankings: Sequence[Ranking], console: Console) -> None:
     for ranking in rankings:
         table.add_column(escape(ranking.method), justify="right")
     for policy in policies:
-        chances = [dict(zip(r.policies, r.best, strict=True)).get(policy) for r in rankings]
+        chances = [dict(zip(r.policies, r.best, strict=True)).get(policy) if r.replicates else None for r in rankings]
         table.add_row(escape(policy), *("–" if chance is None else f"{chance:.0%}" for chance in chances))
     scores = list(dict.fromkeys(name for ranking in rankings for name in ranking.truth or {}))
     if scores:
