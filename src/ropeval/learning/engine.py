@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ropeval.data.transitions import Rows, Transitions
 from ropeval.learning.checkpoint import Checkpoint, Snapshot
-from ropeval.learning.resample import Counts, Resamples, RowTable, row_table
+from ropeval.learning.resample import Counts, Resamples, RowTable, row_table, table_axes
 
 Hyper = dict[str, Array]  # per-member scalars, [M] each outside and [] inside a learner
 Metrics = dict[str, Array]
@@ -66,9 +66,7 @@ class Run:
 
     def mean_over_episodes(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """[M] means of [M, E], each over the member's own log."""
-        if self.counts is None:
-            return np.asarray(values.mean(axis=-1))
-        return np.asarray((values * self.counts).sum(axis=-1) / self.counts.sum(axis=-1))
+        return np.asarray(np.average(values, axis=-1, weights=self.counts))
 
     def spread(self, name: str, value: float) -> Array:
         """[M] one value per member: the members' own values of `part.field`, or everyone the same."""
@@ -273,7 +271,9 @@ class _Vectorised:
         self.hyper, self.keys = jax.device_put((hyper, keys), self._split)
         placed = (transitions, table)
         placement = jax.tree.map(
-            lambda axis: whole if axis is None else self._split, _axes(*placed), is_leaf=lambda a: a is None
+            lambda axis: whole if axis is None else self._split,
+            (transitions.axes, table_axes(table)),
+            is_leaf=lambda a: a is None,
         )
         self.transitions, self.table = jax.device_put(placed, placement)
 
@@ -332,12 +332,8 @@ def _chunk_of_all(
     table: RowTable | None,
 ) -> tuple[Any, Metrics]:
     one = partial(_train_chunk, learner, length)
-    in_axes = (0, 0, 0, None, *_axes(transitions, table))
+    in_axes = (0, 0, 0, None, transitions.axes, table_axes(table))
     return jax.vmap(one, in_axes=in_axes)(state, keys, hyper, start, transitions, table)
-
-
-def _axes(transitions: Transitions, table: RowTable | None) -> tuple[Transitions, RowTable | None]:
-    return transitions.axes, None if table is None else table.axes
 
 
 def _choose(arrangement: str, transitions: Transitions) -> type[Threads] | type[_Vectorised]:

@@ -44,11 +44,6 @@ class RowTable(NamedTuple):
     starts: Array  # [E]
     lengths: Array  # [E]
 
-    @property
-    def axes(self) -> "RowTable":
-        """The member axis of each leaf (0 or None), as `vmap` takes it."""
-        return RowTable(0, 0, None, None)  # type: ignore[arg-type]
-
     def of(self, member: int) -> "RowTable":
         return self._replace(keep=self.keep[member], other=self.other[member])
 
@@ -60,6 +55,11 @@ class RowTable(NamedTuple):
         episode = jnp.where(stays, hit, self.other[hit])
         step = within % self.lengths[episode].astype(jnp.uint32)
         return self.starts[episode] + step.astype(jnp.int32)
+
+
+def table_axes(table: RowTable | None) -> RowTable | None:
+    """The member axis of each leaf (0 or None), as `vmap` takes it."""
+    return None if table is None else RowTable(0, 0, None, None)  # type: ignore[arg-type]
 
 
 def row_table(counts: Counts, starts: NDArray[np.integer]) -> RowTable:
