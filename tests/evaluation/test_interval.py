@@ -58,6 +58,14 @@ def test_a_level_that_cannot_be_seen_falls_back_to_t():
     assert make_interval(0.0, replicates, 500, 0.999).kind == "t"
 
 
+@pytest.mark.parametrize("count", [4, 400])
+def test_widening_stretches_both_sides_around_the_value(count):
+    replicates = np.random.default_rng(0).exponential(size=count)
+    plain, wide = (make_interval(1.0, replicates, 100, widened=factor) for factor in (1.0, 1.5))
+    assert (wide.low, wide.high) == pytest.approx((1 + 1.5 * (plain.low - 1), 1 + 1.5 * (plain.high - 1)))
+    assert (plain.widened, wide.widened) == (1.0, 1.5)
+
+
 def test_acceleration_of_a_mean_is_a_sixth_of_its_skewness():
     """Against the exact jackknife: Σd³/(6(Σd²)^1.5) of the deviations from the mean, for a skewed sample."""
     sample = np.random.default_rng(1).exponential(size=N)

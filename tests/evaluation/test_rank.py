@@ -42,9 +42,17 @@ def test_shared_luck_does_not_blur_the_order():
 def test_many_replicates_are_counted_and_ties_are_shared():
     replicates = np.zeros((3, 200))
     replicates[0, :150] = 1.0
-    best, beats = probabilities(np.array([0.75, 0.0, 0.0]), replicates, 50)
+    best, beats = probabilities(replicates.mean(axis=1), replicates, 50)
     assert best == pytest.approx([0.75 + 0.25 / 3, 0.25 / 3, 0.25 / 3])
     assert beats[0, 1] == pytest.approx(0.75 + 0.125)
+
+
+@pytest.mark.parametrize("count", [8, 400])
+def test_widening_makes_less_sure(count):
+    rng = np.random.default_rng(0)
+    replicates = np.stack([rng.standard_normal(count), 1.5 + rng.standard_normal(count)])
+    sure, unsure = (probabilities(np.array([0.0, 1.5]), replicates, 100, w)[1][1, 0] for w in (1.0, 2.0))
+    assert 0.5 < unsure < sure - 0.03
 
 
 def test_without_resamples_nothing_is_known():

@@ -20,7 +20,7 @@ from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
 from ropeval.evaluation.diagnose import diagnose
 from ropeval.evaluation.evidence import Evidence, diverged_members
-from ropeval.evaluation.interval import DEFAULT_LEVEL, KINDS, Kind, make_interval
+from ropeval.evaluation.interval import DEFAULT_LEVEL, KINDS, WIDENED, Kind, make_interval
 from ropeval.evaluation.methods import Method, make_method
 from ropeval.evaluation.result import Coverage, Estimate, Interval, curve_rows, finite_or_none
 from ropeval.learning.checkpoint import Checkpoint
@@ -155,17 +155,20 @@ def answer(
         version=__version__,
         seconds=round(time.perf_counter() - began, 3),
         curves=curve_rows(trained),
-        interval=_interval(value, replicates, resamples, trust),
+        interval=_interval(value, replicates, resamples, trust, estimated.replicates is None),
         diagnosis=found,
         replicates=[finite_or_none(v) for v in replicates] if resamples else [],
     )
 
 
-def _interval(value: float | None, replicates: Floats, resamples: Resamples | None, trust: Trust) -> Interval | None:
+def _interval(
+    value: float | None, replicates: Floats, resamples: Resamples | None, trust: Trust, learned: bool
+) -> Interval | None:
     if resamples is None:
         return None
     counts = partial(resamples.counts, 0, len(replicates))
-    return make_interval(value, replicates, resamples.episodes, trust.level, trust.interval, counts)
+    widened = WIDENED["learned" if learned else "exact"]
+    return make_interval(value, replicates, resamples.episodes, trust.level, trust.interval, counts, widened)
 
 
 def _fingerprint(problem: Problem, method: str, config: dict[str, Any]) -> str:

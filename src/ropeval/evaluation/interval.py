@@ -17,6 +17,10 @@ t            value ± t·s·√(1 + 1/B), where B replicates with standard devia
 Bootstrapping n episodes makes the spread too small by √((n−1)/n), and normal quantiles are too small for few
 episodes. All three are widened for both, as Hesterberg (2015, "What teachers should know about the bootstrap")
 proposes: z_α becomes √(n/(n−1))·t_{n−1,α}, and the quantiles are read at Φ of that.
+
+That is not all. On logs whose truth is known, 95 % intervals made so held it in 92 % to 94 % (exact methods, 50 skewed
+episodes) and in 75 % to 94 % (learned ones, whose networks are biased on every log alike). So both sides are widened by
+a measured factor, `WIDENED`: docs/intervals.md has the numbers before and after.
 """
 
 from collections.abc import Callable
@@ -33,6 +37,7 @@ Kind = Literal["percentile", "bca"]
 KINDS: tuple[Kind, ...] = ("percentile", "bca")
 DEFAULT_LEVEL = 0.95
 TAIL = 2.5  # replicates that each tail must hold for a quantile to be seen: 100 at a level of 0.95
+WIDENED = {"exact": 1.15, "learned": 1.6}
 GROUPS = 50  # of episodes, whose influences make the acceleration
 PER_GROUP = 8  # replicates that an influence needs
 
@@ -44,6 +49,7 @@ def make_interval(
     level: float = DEFAULT_LEVEL,
     kind: Kind = "percentile",
     counts: Callable[[], Counts] | None = None,
+    widened: float = 1.0,
 ) -> Interval | None:
     """None where nothing can be said. `counts` gives [B, E], how often each replicate's log holds each episode."""
     finite = np.isfinite(replicates)
@@ -52,14 +58,15 @@ def make_interval(
         return None
     tail = (1.0 - level) / 2.0
     if len(good) * tail < TAIL:
-        half = small_sample_factor(len(good), n, level) * float(good.std(ddof=1))
-        return Interval(value - half, value + half, level, "t", len(good), n)
+        half = widened * small_sample_factor(len(good), n, level) * float(good.std(ddof=1))
+        return Interval(value - half, value + half, level, "t", len(good), n, widened)
     if kind == "bca" and counts is not None:
         z0, a = bias_correction(value, good), acceleration(good, counts()[finite])
     else:
         kind, z0, a = "percentile", 0.0, 0.0
     low, high = (float(np.quantile(good, _adjusted(p, n, z0, a))) for p in (tail, 1.0 - tail))
-    return Interval(low, high, level, kind, len(good), n)
+    low, high = (value + widened * (end - value) for end in (low, high))
+    return Interval(low, high, level, kind, len(good), n, widened)
 
 
 def small_sample_factor(replicates: int, episodes: int, level: float) -> float:

@@ -2,8 +2,8 @@
 
 Replicate b of every policy comes from the same resampled log and, where something is learned, from the same seed. With
 many replicates, probabilities are shares of them. With few they are those of a multivariate t distribution with the
-replicates' mean and covariance, widened like the t interval of `interval.py`: for a pair, its t interval for the
-difference and this probability say the same.
+replicates' mean and covariance. Either way the replicates are spread by the factor that widens the intervals, so that
+for a pair the interval of the difference and this probability say the same.
 
 The scores are those of the DOPE benchmark (Fu et al. 2021, "Benchmarks for deep off-policy evaluation"), for true
 values V and estimates V̂ of the policies:
@@ -45,7 +45,8 @@ def _rank_method(method: str, found: list[Estimate], episodes: int, truth: Truth
     many = min(len(r.replicates) for r in ordered)
     replicates = np.array([[np.nan if v is None else v for v in r.replicates[:many]] for r in ordered])  # [P, B]
     replicates = replicates[:, np.isfinite(replicates).all(axis=0)]
-    best, beats = probabilities(values, replicates, episodes)
+    widened = max(r.interval.widened if r.interval else 1.0 for r in ordered)
+    best, beats = probabilities(values, replicates, episodes, widened)
     return Ranking(
         method,
         names,
@@ -57,16 +58,16 @@ def _rank_method(method: str, found: list[Estimate], episodes: int, truth: Truth
     )
 
 
-def probabilities(values: Floats, replicates: Floats, episodes: int) -> tuple[Floats, Floats]:
+def probabilities(values: Floats, replicates: Floats, episodes: int, widened: float = 1.0) -> tuple[Floats, Floats]:
     """P(best) [P] and P(i beats j) [P, P] for estimates [P] with replicates [P, B]."""
     count = replicates.shape[1]
     if count < 2 or episodes < 2:  # nothing is known about the luck of the log
         return np.full(len(values), 1.0 / len(values)), np.full((len(values), len(values)), 0.5)
+    centred = widened * (replicates - replicates.mean(axis=1, keepdims=True))  # [P, B]
     if count >= ENOUGH:
-        return _shares(replicates)
+        return _shares(values[:, None] + centred)
     freedom = min(count, episodes) - 1
     rng = np.random.default_rng(0)
-    centred = replicates - replicates.mean(axis=1, keepdims=True)  # [P, B]
     widening = np.sqrt((1.0 + 1.0 / count) * episodes / (episodes - 1) / (count - 1))
     normal = centred @ rng.standard_normal((count, DRAWS)) * widening  # [P, DRAWS] with the covariance of replicates
     return _shares(values[:, None] + normal * np.sqrt(freedom / rng.chisquare(freedom, DRAWS))[None])

@@ -37,6 +37,7 @@ class Interval:
     kind: str  # "percentile", "bca", or "t" where the replicates are too few for either
     replicates: int  # resampled estimates behind it
     episodes: int  # that were resampled
+    widened: float = 1.0  # factor on both sides, for what coverage was measured to lack
 
 
 @dataclass(frozen=True)
