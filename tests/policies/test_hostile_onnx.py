@@ -10,6 +10,8 @@ from ropeval.policies import load_policy
 from tests.fuzz.guard import guarded
 from tests.policies.hostile import FILES, written
 
+FLOAT, INT64 = 1, 7  # of onnx.proto
+
 
 def field(number: int, value: bytes | int) -> bytes:
     if isinstance(value, int):
@@ -25,12 +27,20 @@ def _varint(value: int) -> bytes:
     return out + bytes([value])
 
 
-def model(*nodes: bytes, initializer: bytes | None = None, functions: bytes = b"") -> bytes:
-    dims = lambda *sizes: field(2, b"".join(field(1, field(1, s)) for s in sizes))  # noqa: E731
-    value = lambda name, *sizes: field(1, name) + field(2, field(1, field(1, 1) + dims(*sizes)))  # noqa: E731
+def model(
+    *nodes: bytes,
+    initializer: bytes | None = None,
+    functions: bytes = b"",
+    shape: tuple[int, ...] = (1, 3),
+    inputs: tuple[bytes, ...] = (b"x",),
+    kind: int = FLOAT,
+) -> bytes:
+    """A model with outputs of the inputs' shape, in protobuf's wire format."""
+    sizes = field(2, b"".join(field(1, field(1, size)) for size in shape))
+    values = {name: field(1, name) + field(2, field(1, field(1, kind) + sizes)) for name in (*inputs, b"y")}
     graph = b"".join(field(1, n) for n in nodes) + field(2, b"g")
     graph += field(5, initializer) if initializer else b""
-    graph += field(11, value(b"x", 1, 3)) + field(12, value(b"y", 1, 3))
+    graph += b"".join(field(11, values[name]) for name in inputs) + field(12, values[b"y"])
     return field(1, 8) + field(7, graph) + field(8, field(1, b"") + field(2, 13)) + functions
 
 
@@ -62,6 +72,10 @@ ONNX = {
         model(node(b"Constant", attribute=field(5, field(5, field(14, 1))))),
         "another file",
     ),
+    "a batch of four": (model(node(b"Relu"), shape=(4, 3)), r"shape \[4, 3\]; expected \(any number, S\) or \(1, S\)"),
+    "images": (model(node(b"Relu"), shape=(1, 3, 8, 8)), r"shape \[1, 3, 8, 8\]; expected"),
+    "two inputs": (model(node(b"Add", (b"x", b"z")), inputs=(b"x", b"z")), r"takes 2 inputs \(x, z\); expected one"),
+    "integers in": (model(node(b"Abs"), kind=INT64), "its input is tensor.int64.; expected floats"),
     "no operators": (model(), "0 operators"),
     "many operators": (model(*[node(b"Relu")] * 2001), "2001 operators"),
     "growth without end": (model(*doubling(40)), "onnxruntime"),

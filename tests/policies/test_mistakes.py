@@ -256,6 +256,39 @@ def test_other_files(mistake, tmp_path):
     assert match in told(_written(tmp_path, content, name))
 
 
+NPZ = {
+    "a bias is missing": ({"fc1_b": None}, "missing fc1_b"),
+    "no output layer": ({"mean_w": None}, "missing mean_w"),
+    "no standard deviation": ({"logstd_w": None}, "missing logstd_w"),
+    "weights the other way round": ({"fc0_w": np.ones((3, 8), np.float32)}, "layer 0 has weight (3, 8)"),
+    "integer weights": ({"fc0_w": np.ones((8, 3), np.int64)}, "fc0_w holds int64, not floating-point weights"),
+    "weights that are not finite": ({"fc0_b": np.full(8, np.inf, np.float32)}, "the training diverged?"),
+    "one bound of two": ({"action_low": -np.ones(2, np.float32)}, "action_low and action_high must both be floats"),
+    "bounds the other way round": (
+        {"action_low": np.ones(2, np.float32), "action_high": -np.ones(2, np.float32)},
+        "action_low is not below action_high",
+    ),
+    "names of one's own": ({"fc0_w": None, "weights": np.ones(3)}, "unknown layout; expected fc0_w… (deep_ope)"),
+    "the log": ({"fc0_w": None, "observations": np.ones((9, 3)), "rewards": np.ones(9)}, "this is a log"),
+    "an object array": ({"fc0_w": np.array([None, 1])}, "expected plain numbers (nothing is unpickled)"),
+    "a mode that is none": ({"mode": np.array("greedy")}, "its field mode is 'greedy'"),
+}
+
+
+@pytest.mark.parametrize("mistake", NPZ)
+def test_npz(mistake, tmp_path):
+    changes, match = NPZ[mistake]
+    names = {"weight": "w", "bias": "b", "last_fc": "mean", "last_fc_log_std": "logstd"}
+    content, _ = deep_ope()
+    arrays = {
+        "_".join(names.get(part, part) for part in name.split("/")): value
+        for name, value in content.items()
+        if isinstance(value, np.ndarray)
+    }
+    np.savez(tmp_path / "policy.npz", **{k: v for k, v in (arrays | changes).items() if v is not None})
+    assert match in told(tmp_path / "policy.npz")
+
+
 def test_folders(tmp_path):
     assert "this is a folder" in told(tmp_path)
     (tmp_path / "policy.pth").touch()
@@ -299,24 +332,3 @@ def test_onnx(tmp_path, logs):
 def test_words(spec, match, logs):
     message = told(spec, logs["continuous"])
     assert match is None or match in message
-
-
-def test_a_normalised_log_and_a_raw_policy_is_noted():
-    rng = np.random.default_rng(0)
-    policy = load_policy(FILES / "sac.zip")
-    raw = rng.uniform([-1, -1, -8], [1, 1, 8], (1000, 3)).astype(np.float32)
-    policy.observation_range = np.float32([-1, -1, -8]), np.float32([1, 1, 8])  # as Pendulum's
-    assert policy.notes(raw) == []
-    (note,) = policy.notes((raw - raw.mean(0)) / raw.std(0))
-    assert re.search(
-        r"4\d% of the logged observations have a number [01] outside \[-1, 1\].*is the log normalised", note
-    )
-
-
-def test_a_normalised_log_and_statistics_is_noted():
-    policy = load_policy(f"{FILES / 'ppo_normalised.zip'}+{FILES / 'vecnormalize.pkl'}")
-    rng = np.random.default_rng(0)
-    raw = (3 * rng.standard_normal((1000, 3)) + [1, 2, 3]).astype(np.float32)  # as the policy was trained on
-    assert policy.notes(raw) == []
-    (note,) = policy.notes(0.01 * raw)
-    assert "is the log normalised already (then +none)" in note

@@ -27,6 +27,8 @@ def read_npz_policy(archive: Archive, path: Path, mode: Mode | None) -> Gaussian
         log_std = layer(arrays, "actor/log_std/weight", "actor/log_std/bias", where)
         log_std_range = SB3_LOG_STD_RANGE
         critic = chain(arrays, "critic_target/qf0", where, "/")[:-1]  # the last layer is the linear output
+    elif "observations" in arrays:
+        raise UserError(f"{where}: this is a log; the log comes first: ropeval evaluate LOG POLICY…")
     else:
         raise UserError(
             f"{where}: unknown layout; expected fc0_w… (deep_ope) or actor/mu/weight… "
