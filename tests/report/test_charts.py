@@ -26,7 +26,8 @@ STEPS = np.array([1.0, 2.0, 3.0])
 
 def chart(**changes) -> Chart:
     line = Series("fqe", Style(1), STEPS, np.array([1.0, 0.5, np.inf]), np.array([0.5, 0.2, 0.1]), np.full(3, np.inf))
-    dots = Series("x", Style(2), STEPS, np.array([0.1, 5.0, np.inf]), kind="points")
+    ends = np.array([0.05, 1.0, np.inf]), np.array([0.2, np.inf, np.inf])
+    dots = Series("x", Style(2), STEPS, np.array([0.1, 5.0, np.inf]), *ends, kind="points")
     panels = [
         Panel("a $ b", [line], [Mark("base", Style(7, "dot"), 0.3), Mark("lost", Style(3), np.inf)]),
         Panel("c", [dots]),

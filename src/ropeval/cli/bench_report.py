@@ -1,5 +1,6 @@
 """`ropeval bench report`: a study's tables and figures."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -55,6 +56,7 @@ def report(
             [word.strip() for word in formats.split(",") if word.strip()],
             lambda words, fraction: bar.update(task, description=f"{words:28.28}", completed=fraction),
             overwrite,
+            processes=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         )
     pages = [path for path in written if path.stem == "report"] or written[:1]
     Console().print(f"{len(written)} files in {target}; begin with {', '.join(map(str, pages))}", soft_wrap=True)

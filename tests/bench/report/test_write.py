@@ -207,6 +207,19 @@ def test_the_same_rows_give_the_same_report(tmp_path):
     assert pages[0] == pages[1]
 
 
+def test_several_processes_draw_what_one_would(tmp_path, monkeypatch):
+    folder = write_study(tmp_path / "study", runs("t", "fqe", [101.0, 102.0]) + runs("t", "mean-reward", [90.0]))
+    monkeypatch.setattr("ropeval.bench.report.write.MANY_PANELS", 0)
+    drawn = {}
+    for processes in (1, 2):
+        out = tmp_path / str(processes)
+        drawn[processes] = {
+            p.relative_to(out): p.read_bytes() for p in write_report(folder, out, ["png"], processes=processes)
+        }
+    assert drawn[1] == drawn[2]
+    assert len(drawn[1]) == 4  # both truths: estimates, errors, profiles twice
+
+
 def test_progress_goes_forward_to_the_end(tmp_path):
     folder = write_study(tmp_path / "study", [row("t", "fqe", 1.0), row("t", "fqe", 1.0, protocol="paper")])
     seen: list[float] = []

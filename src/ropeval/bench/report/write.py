@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from ropeval.report.typeset import PREAMBLE, Table, latex, markdown, to_latex, t
 FORMATS = ("md", "tex", "csv", "png", "pdf", "html")
 CURVE_POINTS = 50  # of each line; a panel is not wide enough for more
 MANIFEST = "report.json"
+MANY_PANELS = 60  # from here on, processes of their own draw the figures
 NAMED = 3  # devices, commits: so many are written out
 
 Progress = Callable[[str, float], None]  # what is being done, fraction of all
@@ -77,11 +80,13 @@ def write_report(
     formats: Sequence[str] = FORMATS,
     progress: Progress | None = None,
     overwrite: bool = False,
+    processes: int = 1,
 ) -> list[Path]:
     """Write the report of the study in `folder` to `out`; returns the files.
 
     Each protocol has a report of its own: in `out` itself if there is one, else in a folder of its name below it.
-    Files of an earlier report that this one does not have are removed.
+    Files of an earlier report that this one does not have are removed. `processes` draw the figures of a large study;
+    a script that asks for more than one needs the usual `if __name__ == "__main__"`.
     """
     for name in formats:
         if name not in FORMATS:
@@ -97,7 +102,7 @@ def write_report(
     for place, protocol in enumerate(protocols):
         own = partial(_part, say, 0.2 + 0.8 * place / len(protocols), 0.8 / len(protocols))
         report = make_report(study, folder.resolve().name, rows, curves, failures, protocol, own)
-        written += _write(report, out / protocol if len(protocols) > 1 else out, formats, own)
+        written += _write(report, out / protocol if len(protocols) > 1 else out, formats, processes, own)
     about = {"made_by": "ropeval bench report", "files": sorted(str(path.relative_to(out)) for path in written)}
     write_text(out / MANIFEST, json.dumps(about, indent=1, ensure_ascii=False))
     for name in set(earlier) - set(about["files"]):
@@ -170,7 +175,7 @@ def _earlier(out: Path, overwrite: bool) -> list[str]:
     return [n for n in names if (out / n).resolve().is_relative_to(out.resolve()) and (out / n).is_file()]
 
 
-def _write(report: Report, out: Path, formats: Sequence[str], say: Progress) -> list[Path]:
+def _write(report: Report, out: Path, formats: Sequence[str], processes: int, say: Progress) -> list[Path]:
     written = []
 
     def text(name: str, words: str) -> None:
@@ -178,11 +183,8 @@ def _write(report: Report, out: Path, formats: Sequence[str], say: Progress) -> 
         written.append(out / name)
 
     kinds = [kind for kind in ("png", "pdf") if kind in formats]
-    for place, chart in enumerate(report.charts if kinds else ()):
-        from ropeval.report.draw import draw
-
-        say(f"drawing {chart.slug}", 0.25 + 0.7 * place / len(report.charts))
-        written += draw(chart, out / "figures", kinds, report.source)
+    if kinds:
+        written += _draw(report, out / "figures", kinds, processes, say)
     if "csv" in formats:
         tables = {f"tables/{name}.csv": frame for name, frame in frames(report.summary).items()}
         tables |= {f"figures/{chart.slug}.csv": chart_frame(chart) for chart in report.charts}
@@ -202,6 +204,26 @@ def _write(report: Report, out: Path, formats: Sequence[str], say: Progress) -> 
         text("report.html", as_page(report).html())
     say("written", 1.0)
     return written
+
+
+def _draw(report: Report, folder: Path, kinds: list[str], processes: int, say: Progress) -> list[Path]:
+    """All figures, in several processes where they are large: drawing is most of the work."""
+    from ropeval.report.draw import draw
+
+    jobs = [(chart, folder, kinds, report.source) for chart in report.charts]
+    share = 0.7 / max(1, len(jobs))
+    if processes == 1 or sum(len(chart.panels) for chart in report.charts) < MANY_PANELS:
+        found = []
+        for place, job in enumerate(jobs):
+            say(f"drawing {job[0].slug}", 0.25 + share * place)
+            found += draw(*job)
+        return found
+    # Fresh processes, since a forked one inherits the locks of JAX's threads.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        running = [pool.submit(draw, *job) for job in jobs]
+        for done, _ in enumerate(as_completed(running), start=1):
+            say("drawing figures", 0.25 + share * done)
+        return [path for one in running for path in one.result()]
 
 
 def as_markdown(report: Report, pictures: bool) -> str:

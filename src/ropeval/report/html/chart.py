@@ -97,8 +97,9 @@ def _traces(chart: Chart, panel: Panel, series: Series, suffix: str) -> list[dic
     marker = {"color": colour, "size": np.where(beyond, 9, 7), "symbol": [_arrow(chart) if b else own for b in beyond]}
     trace = {**shared, "mode": "markers", "x": clipped_x, "y": clipped_y, "marker": marker, "cliponaxis": False}
     if series.kind == "points" and series.low is not None and series.high is not None:
-        high = np.where(np.isfinite(series.high), series.high, FAR)
-        bars = {"type": "data", "symmetric": False, "array": high - y, "arrayminus": y - series.low, "width": 0}
+        middle = np.where(np.isfinite(y), y, FAR)
+        low, high = (np.where(np.isfinite(end), end, FAR) for end in (series.low, series.high))
+        bars = {"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low, "width": 0}
         trace["error_y"] = {**bars, "color": f"{colour}/0.6"}
     return [trace]
 
