@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from ropeval.cli.main import main
 from tests.bench.test_run import data, finished, own_tasks, scores, write_toml  # noqa: F401
 
 pytest.importorskip("ray", reason="Ray is not installed")
@@ -33,9 +34,11 @@ def test_a_node_dies_and_the_rows_are_the_same(finished, data, tmp_path):  # noq
     assert len(list(out.glob("units/*.failed.json"))) == 1  # the one that is refused
 
 
-def test_no_cluster_is_one_line(tmp_path):
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "localhost:port", "nowhere.invalid:80"])
+def test_no_cluster_is_one_line(address, tmp_path, capsys):
     study = write_toml(tmp_path / "toy.toml")
-    command = [sys.executable, "-m", "ropeval", "bench", "run", str(study), "--out", str(tmp_path / "out")]
-    done = subprocess.run([*command, "--ray", "127.0.0.1:1"], capture_output=True, text=True, timeout=200)
-    assert done.returncode == 2
-    assert "127.0.0.1:1" in done.stderr
+    with pytest.raises(SystemExit) as left:
+        main(["bench", "run", str(study), "--out", str(tmp_path / "out"), "--ray", address])
+    assert left.value.code == 2
+    assert f"--ray {address}: nobody answers" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

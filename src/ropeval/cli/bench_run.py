@@ -63,6 +63,10 @@ def run(
     folder = out or Path("ropeval-studies") / study.name
     store = Store(folder)
     console = stderr()
+    if ray is not None:
+        from ropeval.bench.cluster import check_address
+
+        check_address(ray)
     store.create(study, resume)
     _collect_missing(chosen, data, policies, console)
     names = [task.name for task in chosen]
