@@ -55,6 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--members", type=int, default=10)
     parser.add_argument("--steps", type=int, default=2_000, help="a seventh of the default: harder on what is added")
+    parser.add_argument("--method", action="append", choices=("fqe", "rope+fqe"))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -62,7 +63,7 @@ def main() -> None:
     log = load_dataset(demo / "log.npz")
     problems = [make_problem(log, load_policy(demo / f"policies/{n}.npz"), 0.99) for n in ("swingup", "lazy")]
     rows = []
-    for name in ("fqe", "rope+fqe"):
+    for name in options.method or ("fqe", "rope+fqe"):
         method = make_method(name, {part: {"steps": options.steps} for part in ("fqe", "rope")})
         short = make_method(name, {part: {"steps": options.steps // 50 * 2} for part in ("fqe", "rope")})
         for work in (plain, trusted):
