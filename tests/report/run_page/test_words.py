@@ -29,6 +29,9 @@ def test_who_contradicts_more_speaks_less():
     assert headline_method(Outcome(split)) == "fqe"
     assert answer(Outcome(split)).endswith("according to fqe; lspe contradicts it.")
     assert answer(Outcome(split[:1])).endswith("according to lspe; fqe and model contradict it.")
+    collapsed = Finding("collapse", "severe", "m", "")
+    doubtful = [estimate("p", "fqe", 1.0, against("lspe")), estimate("p", "lspe", 9.0, (*against("fqe"), collapsed))]
+    assert answer(Outcome(doubtful)).endswith("; lspe contradicts it but has severe findings of its own.")
 
 
 def test_one_policy():
@@ -44,6 +47,11 @@ def test_several_policies_and_the_probability_of_the_best():
         "Of 2 policies, left would earn the most, about 10 (95% interval 9 to 12) according to fqe, and is the best of "
         "them with probability 0.97; no warning speaks against it."
     )
+
+
+def test_nothing_is_certain():
+    ranking = Ranking("fqe", ["left", "right"], [10.0, 2.0], [1.0, 0.0], [[0.5, 1.0], [0.0, 0.5]], 200)
+    assert "with a probability of more than 0.99;" in answer(Outcome(estimates(), rankings=[ranking]))
 
 
 def test_no_answer_is_an_answer():

@@ -58,8 +58,12 @@ def answer(outcome: Outcome) -> str:
             None,
         )
         if probability is not None:
-            sentence += f", and is the best of them with probability {probability:.2f}"
-    return f"{sentence}; {_against(found)}."
+            sentence += f", and is the best of them with {_chance(probability)}"
+    return f"{sentence}; {_against(outcome, found)}."
+
+
+def _chance(probability: float) -> str:
+    return "a probability of more than 0.99" if probability > 0.995 else f"probability {probability:.2f}"
 
 
 def _sure(estimate: Estimate) -> str:
@@ -71,19 +75,25 @@ def _sure(estimate: Estimate) -> str:
     return ""
 
 
-def _against(estimates: list[Estimate]) -> str:
+def _severe(outcome: Outcome, method: str) -> bool:
+    return any(f.severity == SEVERITIES[0] for e in outcome.estimates if e.method == method for f in findings(e))
+
+
+def _against(outcome: Outcome, estimates: list[Estimate]) -> str:
     counts = Counter(f.severity for e in estimates for f in findings(e) if f.code != "disagreement")
     told = [
         f"{counts[s]} {(SINGULARS if counts[s] == 1 else PLURALS)[s]}" for s in SEVERITIES if s != "note" and counts[s]
     ]
-    others = " and ".join(dict.fromkeys(name for e in estimates for name in contradicting(e)))
+    others = list(dict.fromkeys(name for e in estimates for name in contradicting(e)))
     words = []
     if told:
         words.append(
             f"{' and '.join(told)} {'speaks' if told[0].startswith('1 ') and len(told) == 1 else 'speak'} against it"
         )
     if others:
-        words.append(f"{others} {'contradict' if ' and ' in others else 'contradicts'} it")
+        one, doubtful = len(others) == 1, all(_severe(outcome, name) for name in others)
+        own = f" but {'has' if one else 'have'} severe findings of {'its' if one else 'their'} own" if doubtful else ""
+        words.append(f"{' and '.join(others)} {'contradicts' if one else 'contradict'} it{own}")
     return ", and ".join(words) or "no warning speaks against it"
 
 
