@@ -272,7 +272,7 @@ def _check_finite(folder: Path, name: str, array: NDArray[Any]) -> None:
         if not finite.all():
             row = start + int(np.argwhere(~finite)[0][0])
             raise UserError(f"{folder}: {name} is {array[row]} at row {row}; every value must be finite")
-    release(array)
+        release(array)
 
 
 def _check_discrete(folder: Path, actions: NDArray[Any], num_actions: int | None) -> None:

@@ -74,7 +74,7 @@ class Dataset:
                 digest.update(f"{array.dtype}{array.shape}".encode())
                 for start in range(0, len(array), HASHED):
                     digest.update(np.ascontiguousarray(array[start : start + HASHED]).data)
-                release(array)
+                    release(array)
         digest.update(str(self.num_actions).encode())
         return digest.hexdigest()
 

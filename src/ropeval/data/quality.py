@@ -160,8 +160,8 @@ def _boundary_warnings(dataset: Dataset) -> list[str]:
         broken += int(bad.sum())
         if first_bad < 0 and bad.any():
             first_bad = start + int(np.argmax(bad))
-    release(dataset.observations)
-    release(dataset.next_observations)
+        release(dataset.observations)
+        release(dataset.next_observations)
     total = int(inside.sum())
     if total == 0 or broken <= SHIFTED * total:
         return []
@@ -214,4 +214,4 @@ def _equal_columns(dataset: Dataset, constant: set[str]) -> list[tuple[str, str]
 def _blocks(matrix: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
     for start in range(0, len(matrix), BLOCK):
         yield np.asarray(matrix[start : start + BLOCK], np.float64)
-    release(matrix)
+        release(matrix)

@@ -189,10 +189,14 @@ def _episode_ends(dataset: Dataset) -> NDArray[np.bool_]:
 def normaliser(observations: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Mean and standard deviation per column (floored), in double precision over the logged states, in blocks."""
     parts = [slice(start, start + BLOCK) for start in range(0, len(observations), BLOCK)]
-    total = np.sum([observations[p].sum(axis=0, dtype=np.float64) for p in parts], axis=0)
+    total, squares = np.zeros(observations.shape[1]), np.zeros(observations.shape[1])
+    for part in parts:
+        total += observations[part].sum(axis=0, dtype=np.float64)
+        release(observations)
     mean = total / len(observations)
-    squares = np.sum([((observations[p] - mean) ** 2).sum(axis=0) for p in parts], axis=0)
-    release(observations)
+    for part in parts:
+        squares += ((observations[part] - mean) ** 2).sum(axis=0)
+        release(observations)
     std = np.sqrt(squares / len(observations))
     return mean.astype(np.float32), np.maximum(std, STD_FLOOR).astype(np.float32)
 

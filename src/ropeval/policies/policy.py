@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.errors import UserError
+from ropeval.files import release
 
 UNUSUAL = 0.01  # of the logged observations outside a policy's range, beyond which it is worth a note
 BATCH = 65_536  # states asked about at a time, which bounds the memory of hidden layers
@@ -126,6 +127,7 @@ def draw_in_blocks(
         with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused, and says so
             draws = [_checked(policy, policy.sample(batch, rng), batch) for _ in range(count)]
         yield np.stack(draws, axis=1)
+        release(observations)  # where they are mapped, the pages need not be kept
 
 
 def log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
