@@ -31,12 +31,12 @@ def model(
     *nodes: bytes,
     initializer: bytes | None = None,
     functions: bytes = b"",
-    shape: tuple[int, ...] = (1, 3),
+    shape: tuple[int | bytes, ...] = (1, 3),
     inputs: tuple[bytes, ...] = (b"x",),
     kind: int = FLOAT,
 ) -> bytes:
     """A model with outputs of the inputs' shape, in protobuf's wire format."""
-    sizes = field(2, b"".join(field(1, field(1, size)) for size in shape))
+    sizes = field(2, b"".join(field(1, field(1 if isinstance(size, int) else 2, size)) for size in shape))
     values = {name: field(1, name) + field(2, field(1, field(1, kind) + sizes)) for name in (*inputs, b"y")}
     graph = b"".join(field(1, n) for n in nodes) + field(2, b"g")
     graph += field(5, initializer) if initializer else b""
@@ -76,6 +76,10 @@ ONNX = {
     "images": (model(node(b"Relu"), shape=(1, 3, 8, 8)), r"shape \[1, 3, 8, 8\]; expected"),
     "two inputs": (model(node(b"Add", (b"x", b"z")), inputs=(b"x", b"z")), r"takes 2 inputs \(x, z\); expected one"),
     "integers in": (model(node(b"Abs"), kind=INT64), "its input is tensor.int64.; expected floats"),
+    "rows that depend on each other": (
+        model(node(b"Softmax", attribute=field(5, field(1, b"axis") + field(3, 0) + field(20, 2))), shape=(b"n", 3)),
+        "answers otherwise when asked about several observations at once",
+    ),
     "no operators": (model(), "0 operators"),
     "many operators": (model(*[node(b"Relu")] * 2001), "2001 operators"),
     "growth without end": (model(*doubling(40)), "onnxruntime"),

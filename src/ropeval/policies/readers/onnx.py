@@ -28,8 +28,10 @@ class OnnxPolicy(Policy):
     def __init__(self, session: Any, name: str, sha256: str):
         self.name, self._session, self._sha256 = name, session, sha256
         self._input, self._type, self.observation_size, self._one_by_one = self._describe_input()
-        outputs = session.get_outputs()
-        self._output = next((o.name for o in outputs if o.name in OUTPUT_NAMES), outputs[0].name)
+        outputs = [o.name for o in session.get_outputs()]
+        if not outputs:
+            raise UserError(f"policy {name}: its graph has no output; damaged?")
+        self._output = next((o for o in outputs if o in OUTPUT_NAMES), outputs[0])
         answer = self._probe()
         self.discrete = answer.dtype.kind in "iu"
         if answer.shape[0] != 1 or answer.ndim > 2 or answer.size == 0 or answer.dtype.kind not in "fiu":
@@ -40,6 +42,19 @@ class OnnxPolicy(Policy):
         if self.discrete and answer.size > 1:
             raise UserError(f"policy {name}: it gives {answer.size} integers per action; only one is read")
         self.action_size = None if self.discrete else answer.size
+        self._check_rows_are_apart()
+
+    def _check_rows_are_apart(self) -> None:
+        """A graph may mix the rows of a batch (a mean over the wrong axis): its answers would depend on the batch."""
+        if self._one_by_one:
+            return
+        rows = np.random.default_rng(0).standard_normal((3, self.observation_size or 1)).astype(np.float32)
+        together, alone = self._run(rows), np.concatenate([self._run(row[None]) for row in rows])
+        if together.shape != alone.shape or not np.allclose(together, alone, rtol=1e-3, atol=1e-5, equal_nan=True):
+            raise UserError(
+                f"policy {self.name}: it answers otherwise when asked about several observations at once, so that it "
+                "is no function of the observation; export it with a batch size of 1"
+            )
 
     @classmethod
     def read(cls, content: bytes, path: Path, mode: str | None) -> "OnnxPolicy":
