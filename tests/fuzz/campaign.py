@@ -15,13 +15,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 PER_WORKER = 20_000  # files; a fresh process now and then keeps one file's leftovers from helping the next
 
 
-def run_campaign(seed: int, files: int, seconds: float, out: Path) -> tuple[collections.Counter[str], list[str]]:
+def run_campaign(
+    seed: int, files: int, seconds: float, out: Path, report: Callable[[str], None] = lambda line: None
+) -> tuple[collections.Counter[str], list[str]]:
     """Outcomes by seed file, and the stories of the files that broke a promise."""
     outcomes: collections.Counter[str] = collections.Counter()
     stories: list[str] = []
@@ -32,6 +35,7 @@ def run_campaign(seed: int, files: int, seconds: float, out: Path) -> tuple[coll
             told = _work(Path(name), seed, number, min(PER_WORKER, files - number), left)
             outcomes.update(told["outcomes"])
             number = told["next"]
+            report(f"{time.monotonic() - began:7.0f} s  {number:9,} files")
             if told["wrong"] is not None:
                 stories.append(told["wrong"])
                 _keep(Path(name) / "current", out / f"{seed}-{number - 1}", told["wrong"])
@@ -66,7 +70,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("fuzz-crashers"))
     given = parser.parse_args()
     print(f"seed {given.seed}, {given.seconds:g} s", flush=True)
-    outcomes, stories = run_campaign(given.seed, given.files, given.seconds, given.out)
+    outcomes, stories = run_campaign(
+        given.seed, given.files, given.seconds, given.out, lambda line: print(line, flush=True)
+    )
     for name, count in sorted(outcomes.items()):
         print(f"{count:9,}  {name}")
     print(

@@ -13,6 +13,7 @@ import pytest
 from scipy import integrate, stats
 
 from ropeval.data import Dataset, make_problem
+from ropeval.encoders.critic import critic_features
 from ropeval.errors import UserError
 from ropeval.policies import (
     CategoricalMLP,
@@ -89,6 +90,17 @@ def test_a_greedy_policys_values_are_linear_in_its_features(expected):
     weight, bias = policy._values
     values = np.stack([pair @ weight.reshape(-1) + bias[a] for a, pair in enumerate(pairs)], axis=1)
     np.testing.assert_allclose(values, expected["dqn/values"], rtol=1e-4, atol=1e-5)
+
+
+def test_the_critic_encoder_takes_a_greedy_policys_features(columns):
+    """φ of a logged pair: the state's hidden layer, in the block of the logged action."""
+    log = Dataset.from_columns(columns | {"actions": np.arange(12) % 4})
+    policy = load_policy(FILES / "dqn.zip")
+    pairs = make_problem(log, policy, 0.9).transitions.rows.x[:, None]
+    features = critic_features(policy, log.observations, pairs, discrete=True)  # [12, 1, 4·3]
+    blocks = features.reshape(12, 4, 3)
+    np.testing.assert_array_equal(blocks[np.arange(12), log.actions], policy._latent(log.observations))
+    assert np.count_nonzero(blocks.any(axis=-1).sum(axis=1) > 1) == 0
 
 
 def test_without_their_critic_the_on_policy_family_has_no_features():
