@@ -80,6 +80,7 @@ ONNX = {
         model(node(b"Softmax", attribute=field(5, field(1, b"axis") + field(3, 0) + field(20, 2))), shape=(b"n", 3)),
         "answers otherwise when asked about several observations at once",
     ),
+    "a name that is no text": (model(node(b"Relu", (b"\xee",)), inputs=(b"\xee",)), "onnxruntime refuses it"),
     "no operators": (model(), "0 operators"),
     "many operators": (model(*[node(b"Relu")] * 2001), "2001 operators"),
     "growth without end": (model(*doubling(40)), "onnxruntime"),

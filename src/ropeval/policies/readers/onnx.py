@@ -65,12 +65,13 @@ class OnnxPolicy(Policy):
             )
         check_onnx(content, where)
         try:
-            session = _start(content)
+            return cls(_start(content), path.stem, hashlib.sha256(content).hexdigest())
+        except UserError:
+            raise
         except ImportError:
             raise UserError(f"{where}: ONNX needs onnxruntime; install it with: pip install 'ropeval[onnx]'") from None
         except Exception as error:  # onnxruntime's own classes, none of which it exports
             raise UserError(f"{where}: onnxruntime refuses it ({_first_line(error)})") from error
-        return cls(session, path.stem, hashlib.sha256(content).hexdigest())
 
     def _describe_input(self) -> tuple[str, Any, int, bool]:
         inputs = self._session.get_inputs()
