@@ -6,7 +6,8 @@
 
 Each size is a made-up log as large as Walker2d's (17 observations, 6 actions, episodes of 1000 steps), written part by
 part in ropeval's own form, and judged by the typed command in a process of its own, with the default methods. Peak
-memory is the largest resident set of that process, mapped files included. The logs are removed afterwards.
+memory is the largest resident set of that process, mapped files included. The logs are removed afterwards. A size that
+is measured again replaces its row in the table; the others stay.
 """
 
 import argparse
@@ -115,37 +116,50 @@ def measure(millions: float, steps: int | None, members: int, scratch: Path) -> 
         "steps": steps or "default",
         "seconds": {method: results[method]["seconds"] for method in METHODS},
         "values": {method: results[method]["value"] for method in METHODS},
+        "about": about(),
     }
     print(json.dumps(row), flush=True)
     return row
 
 
-def about(command: str) -> dict[str, str]:
-    model = (
-        re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text()) if Path("/proc/cpuinfo").exists() else None
-    )
+def about() -> dict[str, str]:
+    """What a row was measured with: rows of several runs stand in one table."""
+    cpu = Path("/proc/cpuinfo")
+    model = re.search(r"model name\s*: (.*)", cpu.read_text()) if cpu.exists() else None
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=HERE, capture_output=True, text=True)
     import jax
 
     return {
-        "command": command,
+        "command": "python " + " ".join(["benchmarks/memory.py", *sys.argv[1:]]),
         "device": f"{os.cpu_count()} cores of {model[1] if model else platform.processor()}",
         "jax": jax.__version__,
-        "python": platform.python_version(),
         "commit": commit.stdout.strip(),
-        "data": f"made up: {OBSERVATIONS} observations, {ACTIONS} actions, episodes of {LENGTH} steps",
     }
 
 
-def write_report(info: dict[str, str], rows: list[dict[str, Any]], target: Path) -> None:
-    target.with_suffix(".json").write_text(json.dumps({"about": info, "rows": rows}, indent=1) + "\n")
-    lines = ["# Memory against the size of the log", "", *(f"- {k}: {v}" for k, v in info.items()), ""]
-    lines += ["| transitions | log, GB | peak resident memory, GB | fqe, s | rope+fqe, s | whole command, s | steps |"]
-    lines += ["|---|---|---|---|---|---|---|"]
+def write_report(new: list[dict[str, Any]], target: Path) -> None:
+    """Add rows to the table, in place of earlier ones of the same size and number of steps."""
+    kept = json.loads(target.with_suffix(".json").read_text())["rows"] if target.with_suffix(".json").exists() else []
+    by_case = {(row["transitions"], str(row["steps"])): row for row in kept + new}
+    rows = [by_case[case] for case in sorted(by_case)]
+    data = (
+        f"made up: {OBSERVATIONS} observations, {ACTIONS} actions, episodes of {LENGTH} steps; a deterministic policy"
+    )
+    target.with_suffix(".json").write_text(json.dumps({"data": data, "rows": rows}, indent=1) + "\n")
+    lines = ["# Memory against the size of the log", "", f"- data: {data}"]
+    lines += [
+        f"- {k}: {' / '.join(dict.fromkeys(row['about'][k] for row in rows))}" for k in ("command", "device", "jax")
+    ]
+    lines += ["- the machine was shared with other work, so the seconds are upper bounds; memory is not affected", ""]
+    lines += [
+        "| transitions | log, GB | peak resident memory, GB | fqe, s | rope+fqe, s | command, s | steps | commit |"
+    ]
+    lines += ["|---|---|---|---|---|---|---|---|"]
     for row in rows:
         lines.append(
             f"| {row['transitions']:,} | {row['log_gb']:.2f} | {row['peak_rss_gb']:.2f} | {row['seconds']['fqe']:.0f} "
-            f"| {row['seconds']['rope+fqe']:.0f} | {row['wall_seconds']:.0f} | {row['steps']} |"
+            f"| {row['seconds']['rope+fqe']:.0f} | {row['wall_seconds']:.0f} | {row['steps']} "
+            f"| {row['about']['commit']} |"
         )
     target.with_suffix(".md").write_text("\n".join(lines) + "\n")
     draw(rows, target.with_suffix(".png"))
@@ -181,7 +195,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as scratch:
         rows = [measure(size, chosen.steps, chosen.members, Path(scratch)) for size in chosen.sizes]
         rows += [measure(size, None, chosen.members, Path(scratch)) for size in chosen.full]
-    write_report(about("python " + " ".join(["benchmarks/memory.py", *sys.argv[1:]])), rows, chosen.save)
+    write_report(rows, chosen.save)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ import numpy as np
 from jax import Array
 
 from ropeval.data.transitions import Rows, Transitions
-from ropeval.learning.engine import Hyper, Learner, Metrics, Threads, _draw, encoded, shown, step_keys
+from ropeval.learning.batches import draw_rows, encoded, shown, step_keys
+from ropeval.learning.engine import Hyper, Learner, Metrics, Threads
 from ropeval.learning.resample import RowTable
 
 PIECE = 1 << 26  # bytes of features gathered at a time, by every member that is being trained
@@ -62,7 +63,9 @@ def _indices(
     learner: Learner, length: int, key: Array, start: Array, shell: Transitions, table: RowTable | None
 ) -> Array:
     """[length, rows] what the engine would draw in these steps."""
-    return jax.lax.map(lambda t: _draw(shell, table, learner.rows, step_keys(key, t)[0]), start + jnp.arange(length))
+    return jax.lax.map(
+        lambda t: draw_rows(shell, table, learner.rows, step_keys(key, t)[0]), start + jnp.arange(length)
+    )
 
 
 @partial(jax.jit, static_argnums=0)
