@@ -15,6 +15,7 @@ from ropeval.policies import CallablePolicy
 from tests.problems import Chain, LinearQuadratic
 
 SMALL = {"steps": 1000, "width": 64, "depth": 1, "batch": 64, "learning_rate": 3e-3, "rollouts": 1000}
+LANDING = {"model": SMALL}  # compared with the log as it is
 QUICK = {"steps": 20, "width": 8, "depth": 1, "batch": 16, "rollouts": 20}
 
 
@@ -35,7 +36,7 @@ def test_lands_on_the_chain(right):
     """Within 0.05 of values of about 0.3 and 0.6, for stochastic and deterministic policies, from one-hot states."""
     chain = Chain(size=3, gamma=0.8)
     data = chain.log(500, length=20)
-    found = evaluate(data, chain.policy(right), "model", gamma=0.8, members=2, settings={"model": SMALL})
+    found = evaluate(data, chain.policy(right), "model", gamma=0.8, members=2, settings=LANDING, resample=False)
     assert found.value == pytest.approx(chain.values(right)[1], abs=0.05)
     assert found.diverged == []
 
@@ -45,7 +46,7 @@ def test_lands_on_the_linear_quadratic_problem(sigma):
     """Within 10 % of values of −5.5 and −7.8, although every logged episode is cut off after ten steps."""
     problem = LinearQuadratic()
     data = problem.log(600)
-    found = evaluate(data, problem.policy(sigma), "model", gamma=0.9, members=2, settings={"model": SMALL})
+    found = evaluate(data, problem.policy(sigma), "model", gamma=0.9, members=2, settings=LANDING, resample=False)
     assert found.value == pytest.approx(problem.value_at(data.initial_observations, sigma), rel=0.1)
 
 
@@ -72,7 +73,7 @@ def test_one_reward_per_step_until_the_end():
     }
     policy = CallablePolicy(lambda o: np.zeros(len(o), int), deterministic=True)
     data = Dataset.from_columns(columns)
-    found = evaluate(data, policy, "model", gamma=0.9, members=2, settings={"model": SMALL})
+    found = evaluate(data, policy, "model", gamma=0.9, members=2, settings=LANDING, resample=False)
     assert found.value == pytest.approx(1 / (1 - 0.9 * (1 - ends.mean())), rel=0.05)
 
 
