@@ -11,18 +11,6 @@ from ropeval.bench.store import Store
 from ropeval.bench.study import load_study
 
 SMALLER = "smoke.toml --tasks tiny/pendulum --seeds 1 --steps 10 --out study --data data".split()
-    "smoke.toml",
-    "--tasks",
-    "tiny/pendulum",
-    "--seeds",
-    "1",
-    "--steps",
-    "10",
-    "--out",
-    "study",
-    "--data",
-    "data",
-]
 
 
 def test_the_smoke_study(tmp_path):
