@@ -10,12 +10,13 @@ from ropeval.bench.rows import BASELINES, load_rows
 from ropeval.bench.store import Store
 from ropeval.bench.study import load_study
 
-SMALLER = "smoke.toml --tasks tiny/pendulum --seeds 1 --steps 10 --out study --data data".split()
+SMALLER = ["smoke.toml", "--tasks", "tiny/pendulum", "--seeds", "1", "--steps", "10"]
+PLACES = ["--out", "study", "--data", "data"]
 
 
 def test_the_smoke_study(tmp_path):
     start = [sys.executable, "-m", "ropeval", "bench"]
-    first = subprocess.Popen([*start, "run", *SMALLER], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    first = subprocess.Popen([*start, "run", *SMALLER, *PLACES], cwd=tmp_path, stderr=subprocess.DEVNULL)
     units = tmp_path / "study" / "units"
     deadline = time.monotonic() + 300
     while len(list(units.glob("*.rows.parquet"))) < 4 and first.poll() is None and time.monotonic() < deadline:
@@ -25,7 +26,7 @@ def test_the_smoke_study(tmp_path):
     kept = {path: path.stat().st_mtime_ns for path in units.glob("*.rows.parquet")}
     assert len(kept) >= 4
 
-    subprocess.run([*start, "run", *SMALLER, "--resume"], cwd=tmp_path, check=True, timeout=600)
+    subprocess.run([*start, "run", *SMALLER, *PLACES, "--resume"], cwd=tmp_path, check=True, timeout=600)
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
     rows, study = load_rows(tmp_path / "study"), load_study(Path("smoke.toml"))
     refused = {failure["method"] for failure in Store(tmp_path / "study").failures()}
