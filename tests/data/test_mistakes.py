@@ -144,7 +144,6 @@ D3RLPY = [
 TABLE = [
     at_columns("csv", renamed("rewards", "payoff"), "missing rewards", "found actions_0", "--columns rewards="),
     at_columns("csv", renamed("terminations", "done"), "Does 'done' mean"),
-    at_columns("csv", drop("episode_ids"), "no column episode_ids"),
     at_columns("csv", put("time", 1, 0), "two rows with time = 0", "--columns time="),
     at_columns("csv", replaced("rewards", lambda a: [None, *a.tolist()[1:]]), "rewards is nan at row 0"),
     at_columns("csv", replaced("rewards", lambda a: [f"{v:.2f} EUR" for v in a]), "not numbers", "EUR"),
@@ -253,6 +252,17 @@ def test_flags_that_never_happen_can_be_said(tmp_path):
     assert log.num_episodes == 21  # 20 that terminate, and what follows the last of them
     with pytest.raises(UserError, match="only terminations and truncations"):
         load_dataset(tmp_path / "log.npz", parse_columns(["truncations=never", "rewards=never"]))
+
+
+def test_a_time_orders_the_steps_of_episodes_only(tmp_path):
+    columns = logs.make_columns()
+    ids = columns.pop("episode_ids")
+    path = logs.write_csv(tmp_path, columns)
+    assert load_dataset(path).num_episodes == 3  # by the flags: a column that happens to be called time is let be
+    with pytest.raises(UserError, match="there is no column episode_ids"):
+        load_dataset(path, {"time": "time"})
+    path = logs.write_csv(tmp_path, {**columns, "episode_ids": ids})
+    assert load_dataset(path, {"time": "time"}).num_episodes == 3
 
 
 def test_a_folder_of_something_else(tmp_path):

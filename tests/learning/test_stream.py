@@ -17,6 +17,7 @@ from ropeval.estimators import fqe, lspe
 from ropeval.learning import stream
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
+from ropeval.learning.resample import Resamples
 from tests.problems import Chain, LinearQuadratic
 
 FQE = fqe.FQEConfig(width=16, batch=32, steps=60)
@@ -74,6 +75,13 @@ def test_fqe_gives_the_same_bits(both):
         np.testing.assert_array_equal(getattr(held, values)(), getattr(streamed, values)())
     np.testing.assert_allclose(held.trained.curves["estimate"], streamed.trained.curves["estimate"], rtol=1e-6)
     np.testing.assert_allclose(held.trained.curves["loss"], streamed.trained.curves["loss"], rtol=1e-6)
+
+
+def test_resampled_episodes_give_the_same_bits(lq):
+    run = replace(RUN, resamples=Resamples(3, 60))
+    held, streamed = (fqe.estimate(p, FQE, run).values for p in lq)
+    np.testing.assert_array_equal(held, streamed)
+    assert (held != fqe.estimate(lq[0], FQE, RUN).values).all()
 
 
 def test_rope_learns_the_same_encoder_and_fqe_agrees_on_it(lq):
