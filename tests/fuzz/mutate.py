@@ -90,12 +90,16 @@ HEADERS = [
 def mutate(content: bytes, rng: Rng, others: list[bytes]) -> bytes:
     """One damage, sometimes two or three, as knowing as the content allows; `others` are files to take pieces from."""
     for _ in range(int(rng.choice([1, 1, 1, 1, 2, 3]))):
-        knowing = [damage for looks_like, damage in KNOWING if looks_like(content)]
-        if knowing and rng.random() < 0.85:
-            content = knowing[int(rng.integers(len(knowing)))](content, rng, others)
-        else:
-            content = _blind(content, rng, others)
+        content = _knowing(content, rng, others) if rng.random() < 0.85 else _blind(content, rng, others)
     return content
+
+
+def _knowing(content: bytes, rng: Rng, others: list[bytes]) -> bytes:
+    try:
+        fitting = [damage for looks_like, damage in KNOWING if looks_like(content)]
+        return fitting[int(rng.integers(len(fitting)))](content, rng, others)
+    except Exception:  # it is damaged already, and cannot be taken apart
+        return _blind(content, rng, others)
 
 
 # --- blind ------------------------------------------------------------------------------------------------------------
@@ -141,13 +145,8 @@ def _is_zip(content: bytes) -> bool:
 
 def _zip(content: bytes, rng: Rng, others: list[bytes]) -> bytes:
     """Damage one member, and pack everything again with right checksums; or rename, drop or double one."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as file:
-            members = [[info.filename, file.read(info), info.compress_type] for info in file.infolist()]
-    except Exception:
-        return _blind(content, rng, others)
-    if not members:
-        return _blind(content, rng, others)
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        members = [[info.filename, file.read(info), info.compress_type] for info in file.infolist()]
     weight = np.array([len(m[1]) ** 0.5 + 20 for m in members])
     chosen = members[int(rng.choice(len(members), p=weight / weight.sum()))]
     kind = int(rng.integers(12))
@@ -210,17 +209,12 @@ def _is_json(content: bytes) -> bool:
 
 
 def _json(content: bytes, rng: Rng, others: list[bytes]) -> bytes:
-    try:
-        value = json.loads(content)
-    except ValueError:
-        return _blind(content, rng, others)
+    value = json.loads(content)
     holders = [(value, key) for key in (value if isinstance(value, dict) else range(len(value)))]
     for holder, key in holders[:300]:
         inside = holder[key]
         if isinstance(inside, dict | list):
             holders += [(inside, k) for k in (inside if isinstance(inside, dict) else range(len(inside)))]
-    if not holders:
-        return _blind(content, rng, others)
     told = [(h, k) for h, k in holders if k == ":serialized:" and isinstance(h[k], str)]
     if told and rng.random() < 0.6:
         holder, key = told[int(rng.integers(len(told)))]
