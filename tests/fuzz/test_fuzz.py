@@ -16,7 +16,7 @@ from ropeval.policies.inert.archives import Archive
 from ropeval.policies.inert.arrays import GLOBALS, as_array
 from ropeval.policies.inert.onnx_file import check_onnx
 from ropeval.policies.inert.pickles import read_pickle
-from tests.fuzz.campaign import run_campaign
+from tests.fuzz.campaign import LIBRARY_DIED, run_campaign
 
 FILES = 10_000
 KEYS = st.text(max_size=8) | st.integers(-(2**70), 2**70)
@@ -33,9 +33,9 @@ def test_damaged_files_are_read_or_refused(tmp_path):
     outcomes, stories = run_campaign(seed, FILES, 600.0, tmp_path)
     assert not stories, f"seed {seed}: {stories[0]}"
     assert outcomes.total() == FILES
-    assert sum(count for name, count in outcomes.items() if name.endswith("read")) > FILES // 50, (
-        "the damage is too blunt"
-    )
+    assert outcomes[LIBRARY_DIED] <= 5, "known to happen about once in ten thousand files"
+    counted = FILES - outcomes["not counted"]
+    assert sum(count for name, count in outcomes.items() if name.endswith("read")) > counted // 50, "too blunt a damage"
 
 
 @given(PLAIN, st.integers(3, 5))
