@@ -8,7 +8,7 @@ import pytest
 import ropeval
 from ropeval.data import Dataset, make_problem
 from ropeval.evaluation.evaluate import answer
-from ropeval.evaluation.methods import PARTS, available_methods, make_method
+from ropeval.evaluation.methods import available_methods, make_method, parts
 from tests.problems import Chain, LinearQuadratic
 
 COMPOSED = ("rope+fqe", "rope-range+fqe", "mico+fqe", "psm+fqe", "random-metric+fqe", "bcrl+fqe", "rope+lspe",
@@ -21,7 +21,9 @@ TINY = {"steps": 60, "width": 8, "batch": 16, "learning_rate": 1e-3, "rollouts":
 
 def settings(**values):
     """These values for every part that has such a field."""
-    return {part: {k: v for k, v in values.items() if k in PARTS[part].config.model_fields} for part in PARTS}
+    return {
+        part: {k: v for k, v in values.items() if k in entry.config.model_fields} for part, entry in parts().items()
+    }
 
 
 def evaluate(log, policy, method, members=2, gamma=0.9, **values):
@@ -180,7 +182,7 @@ def test_a_constant_reward_under_the_behaviour_itself(method):
 
 
 def test_every_method_has_a_summary_and_the_list_is_complete():
-    for name, part in PARTS.items():
+    for name, part in parts().items():
         assert part.summary, name
     assert {"fqe", "rope+fqe", "critic+fqe", "rope+lspe", "bcrl+fqe"} <= set(available_methods())
     assert isinstance(Dataset, type)
