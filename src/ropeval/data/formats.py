@@ -10,6 +10,7 @@ from ropeval.data.columns import is_columns, open_columns
 from ropeval.data.dataset import Dataset
 from ropeval.data.names import Mapped
 from ropeval.data.readers import archive, hdf5, minari, table
+from ropeval.data.trial import try_out
 from ropeval.errors import UserError
 
 READS = (
@@ -28,9 +29,16 @@ class Source(NamedTuple):
     path: Path
     format: str  # in words
     read: Reader
+    foreign: bool = False  # decoded by a library in another language, which a damaged file may kill
 
     def parts(self, mapped: Mapped) -> Iterator[Dataset]:
         """The log, whole episodes at a time. What is wrong with it is said in one line."""
+        if self.foreign:
+            try_out(self.path, mapped)
+        yield from self.parts_here(mapped)
+
+    def parts_here(self, mapped: Mapped) -> Iterator[Dataset]:
+        """The same without a trial in a process of its own."""
         try:
             yield from self.read(self.path, mapped)
         except UserError as error:
@@ -47,7 +55,7 @@ def recognise(path: str | Path) -> Source:
         return _recognise_file(path)
     found = minari.find_id(text)
     if found is not None:
-        return Source(found, "Minari dataset", minari.read)
+        return Source(found, "Minari dataset", minari.read, foreign=True)
     hint = ""
     if minari.ID.match(text):
         near = get_close_matches(text, minari.local_ids(), 3, 0.4)
@@ -75,7 +83,7 @@ def _recognise_folder(path: Path) -> Source:
     if is_columns(path):
         return Source(path, "ropeval's columns", _read_columns)
     if minari.folder_of(path) is not None:
-        return Source(path, "Minari dataset", minari.read)
+        return Source(path, "Minari dataset", minari.read, foreign=True)
     if any(path.glob("*.npz")):
         return Source(path, "folder of .npz files", _read_folder)
     held = ", ".join(sorted(p.name for p in path.iterdir())[:5]) or "nothing"
@@ -90,16 +98,16 @@ def _recognise_file(path: Path) -> Source:
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
     if hdf5_inside:
-        return Source(path, "HDF5", hdf5.read)
+        return Source(path, "HDF5", hdf5.read, foreign=True)
     if start.startswith(b"PK"):
         return Source(path, ".npz", archive.read)
     if start.startswith(table.MAGIC):
-        return Source(path, "Parquet", partial(table.read, parquet=True))
+        return Source(path, "Parquet", partial(table.read, parquet=True), foreign=True)
     endings = {".npz": archive.read, ".hdf5": hdf5.read, ".h5": hdf5.read}
     if path.suffix in endings:  # damaged from its first byte on: let the reader say so
-        return Source(path, path.suffix, endings[path.suffix])
+        return Source(path, path.suffix, endings[path.suffix], foreign=path.suffix != ".npz")
     if path.suffix == ".parquet":
-        return Source(path, "Parquet", partial(table.read, parquet=True))
+        return Source(path, "Parquet", partial(table.read, parquet=True), foreign=True)
     if start and b"\0" not in start and any(mark in start.split(b"\n")[0] for mark in (b",", b";", b"\t")):
         return Source(path, "CSV", partial(table.read, parquet=False))
     raise UserError(f"{path}: not recognised as a log; ropeval reads {READS}")
