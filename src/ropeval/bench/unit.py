@@ -5,7 +5,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from ropeval.bench.collected import TaskData
 from ropeval.bench.study import Study, Unit, canonical, digest
 from ropeval.data import Problem, make_problem
-from ropeval.encoders import ENCODERS
-from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation.doubts_fit import collapsed
 from ropeval.evaluation.evidence import diverged_members
+from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import Method
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, Trained, member_keys
@@ -66,25 +65,15 @@ def run_unit(
         settings=settings,
         grid=unit.grid,
     )
-    values, trained, warnings = _fit(problem, method, run)
-    values = np.broadcast_to(values, len(unit.members))  # one value where nothing is random
+    fitted = fit(problem, method, run)
+    collapse = collapsed(fitted.features) if fitted.features is not None else None
+    warnings = [*fitted.remarks, *([collapse.sentence] if collapse else [])]
+    trained = fitted.trained
+    values = np.broadcast_to(fitted.estimated.values, len(unit.members))  # one value where nothing is random
     seconds = time.perf_counter() - began
     return UnitResult(
         _rows(study, unit, data, problem, values, trained, warnings, seconds), _curves(unit, problem, trained)
     )
-
-
-def _fit(problem: Problem, method: Method, run: Run) -> tuple[NDArray[np.float64], dict[str, Trained], list[str]]:
-    trained: dict[str, Trained] = {}
-    warnings: list[str] = []
-    if method.encoder is not None:
-        encoded = ENCODERS[method.encoder].fit(problem, method.configs[method.encoder], run)
-        problem = replace(problem, transitions=encoded.transitions)
-        trained, warnings = dict(encoded.trained), list(encoded.warnings)
-        collapse = collapsed(encoded.transitions)
-        warnings += [collapse.sentence] if collapse else []
-    estimated = ESTIMATORS[method.estimator].estimate(problem, method.configs[method.estimator], run)
-    return estimated.values, trained | estimated.trained, [*warnings, *estimated.warnings]
 
 
 def _rows(

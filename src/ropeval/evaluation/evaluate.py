@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Problem, make_problem
-from ropeval.encoders import ENCODERS
 from ropeval.errors import UserError, unknown_name
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
 from ropeval.evaluation.diagnose import diagnose
 from ropeval.evaluation.evidence import Evidence, diverged_members
+from ropeval.evaluation.fit import fit
 from ropeval.evaluation.interval import DEFAULT_LEVEL, KINDS, WIDENED, Kind, make_interval
 from ropeval.evaluation.methods import Method, make_method
 from ropeval.evaluation.result import Coverage, Estimate, Interval, curve_rows, finite_or_none
 from ropeval.learning.checkpoint import Checkpoint
-from ropeval.learning.engine import Run, Trained, member_keys
+from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples
 from ropeval.policies import Policy
 from ropeval.settings import Overrides
@@ -114,17 +114,9 @@ def answer(
     resamples = Resamples(key, problem.dataset.num_episodes) if trust.resample else None
     run = Run(member_keys(key, members), report, checkpoint, resamples=resamples)
 
-    trained: dict[str, Trained] = {}
-    remarks: tuple[str, ...] = ()
-    raw, features = problem, None
-    if method.encoder is not None:
-        encoded = ENCODERS[method.encoder].fit(problem, method.configs[method.encoder], run)
-        features = encoded.transitions
-        problem = replace(problem, transitions=features)
-        trained, remarks = encoded.trained, encoded.warnings
+    raw, fitted = problem, fit(problem, method, run)
+    problem, estimated, trained = fitted.problem, fitted.estimated, fitted.trained
     estimator = ESTIMATORS[method.estimator]
-    estimated = estimator.estimate(problem, method.configs[method.estimator], run)
-    trained = trained | estimated.trained
 
     values = estimated.values
     diverged = diverged_members(trained, values, problem.reward_bound)
@@ -135,9 +127,9 @@ def answer(
         covered = coverage.measure(raw)
     found = diagnose(
         Evidence(
-            problem, value, diverged, trained, estimated, run, features,
+            problem, value, diverged, trained, estimated, run, fitted.features,
             coverage=covered if estimator.sees_policy else None,
-            remarks=remarks + estimated.warnings,
+            remarks=fitted.remarks,
         )
     )  # fmt: skip
     return Estimate(
