@@ -1,7 +1,7 @@
 """Rank the seven published policies of Hopper, Walker2d and HalfCheetah from logs that one of them wrote.
 
-    python benchmarks/ranking.py --policies ../shared/policies --out ranking-result
-    python benchmarks/ranking.py --policies ../shared/policies --out ranking-result --summarise
+    python benchmarks/ranking.py --policies DIR --out ranking-result
+    python benchmarks/ranking.py --policies DIR --out ranking-result --summarise
 
 For every task: 100,000 steps by policy 5 with its own noise, one true value per policy from rollouts that no method
 sees, then what `ropeval evaluate --truth` does. What is finished is kept: an interrupted run goes on. Needs

@@ -1,7 +1,7 @@
 """What `--tune` is worth: the error of what the tournament chooses, of the default, and of the best in hindsight.
 
     python benchmarks/tuning.py                                               # the demo task alone
-    python benchmarks/tuning.py --policies ../shared/policies --out tuning-result   # and logs of Hopper and Walker2d
+    python benchmarks/tuning.py --policies DIR --out tuning-result   # and logs of Hopper and Walker2d
 
 For every policy and method all candidates are fitted once, in one run. The choice is made from the log; the errors are
 then looked up with the true values. Logs and true values of the MuJoCo tasks are those of ranking.py. Every line is
