@@ -243,6 +243,7 @@ def test_two_processes_one_of_them_killed_and_then_resumed(finished, data, tmp_p
         (["run", "smoke.toml", "--tasks", "d4rl/*"], "task of this study"),
         (["run", "smoke.toml", "--methods", "fqx"], "method of this study"),
         (["run", "smoke.toml", "--seeds", "0"], "--seeds is 0"),
+        (["run", "paper.toml"], "--policies DIR"),
         (["status", "."], "no study here"),
         (["report", "."], "no study"),
     ],

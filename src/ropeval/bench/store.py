@@ -33,21 +33,26 @@ class Store:
 
     # --- the study ---
 
-    def create(self, study: Study, resume: bool) -> None:
-        """Start a folder, or go on in one. A study may grow by tasks, methods, settings and seeds."""
-        path = self.folder / "study.json"
+    def check(self, study: Study, resume: bool) -> Study:
+        """Whether the folder can take this study. A study may grow by tasks, methods, settings and seeds; returns all
+        that the folder will then hold. Writes nothing."""
         if self.folder.exists() and not self.folder.is_dir():
             raise UserError(f"{self.folder}: this is a file; --out needs a folder")
-        if path.exists():
+        if (self.folder / "study.json").exists():
             if not resume:
                 raise UserError(
                     f"{self.folder}: there is a study in this folder; add --resume to go on with it (what is done is "
                     "kept and not run again), or choose another --out"
                 )
-            study = merge(self.study(), study, self.folder)
-        elif self.folder.exists() and any(self.folder.iterdir()):
+            return merge(self.study(), study, self.folder)
+        if self.folder.exists() and any(self.folder.iterdir()):
             raise UserError(f"{self.folder}: this folder holds something else; choose another --out")
-        write_text(path, json.dumps(study.model_dump(), indent=1, ensure_ascii=False))
+        return study
+
+    def create(self, study: Study, resume: bool) -> None:
+        """Start a folder, or go on in one."""
+        whole = self.check(study, resume)
+        write_text(self.folder / "study.json", json.dumps(whole.model_dump(), indent=1, ensure_ascii=False))
 
     def study(self) -> Study:
         path = self.folder / "study.json"

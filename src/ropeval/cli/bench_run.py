@@ -67,8 +67,9 @@ def run(
         from ropeval.bench.cluster import check_address
 
         check_address(ray)
-    store.create(study, resume)
+    store.check(study, resume)  # before hours of collecting; written only after it
     _collect_missing(chosen, data, policies, console)
+    store.create(study, resume)
     names = [task.name for task in chosen]
     with _progress(study, names, store, console) as report:
         if ray is None:
@@ -172,12 +173,17 @@ def _narrowed(
 def _collect_missing(tasks: list[Any], data: Path, policies: Path | None, console: Console) -> None:
     from ropeval.bench.collect import collect
     from ropeval.bench.collected import is_collected
+    from ropeval.bench.policy_files import locate
+    from ropeval.bench.tasks import ROLES
     from ropeval.cli.progress import collecting_progress
 
-    for task in tasks:
-        if not is_collected(task, data):
-            with collecting_progress(task.name, console) as report:
-                collect(task, data, policies, report=report)
+    missing = [task for task in tasks if not is_collected(task, data)]
+    for task in missing:  # a file that is not there is said before the first hour, not after it
+        for role in ROLES:
+            locate(task, role, policies)
+    for task in missing:
+        with collecting_progress(task.name, console) as report:
+            collect(task, data, policies, report=report)
 
 
 @contextmanager
