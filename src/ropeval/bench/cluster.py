@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ropeval.bench.collected import TaskData, load_task
-from ropeval.bench.run import Outcome, Report, check_data, keep, largest_unit, members_left, record_failure
+from ropeval.bench.run import Outcome, Report, check_data, keep, largest_unit, record_failure, work_left
 from ropeval.bench.store import Store
 from ropeval.bench.study import Study, Unit, digest, make_groups
 from ropeval.bench.unit import problem_of, run_unit
@@ -96,11 +96,7 @@ def _submit(
     for task in tasks:
         data: TaskData | None = None
         for group in make_groups(study, [task]):
-            if not claims.enter_context(store.claim(group)):
-                outcome.elsewhere += 1
-                continue
-            left = members_left(group, store)
-            outcome.skipped += len(group.members) - len(left)
+            left = work_left(group, store, claims.enter_context(store.claim(group)), outcome)
             if not left:
                 continue
             if data is None:

@@ -39,11 +39,7 @@ def run_study(
     open_data: tuple[TaskData, Problem] | None = None
     for group in make_groups(study, tasks):
         with store.claim(group) as ours:
-            if not ours:
-                outcome.elsewhere += 1
-                continue
-            left = members_left(group, store)
-            outcome.skipped += len(group.members) - len(left)
+            left = work_left(group, store, ours, outcome)
             if not left:
                 continue
             if open_data is None or open_data[0].task.name != group.task:
@@ -56,6 +52,16 @@ def run_study(
             for unit in group.units(left, largest_unit(group, problem, *device_limits())):
                 _attempt(study, unit, data, problem, store, report, outcome)
     return outcome
+
+
+def work_left(group: Group, store: Store, ours: bool, outcome: Outcome) -> list[Member]:
+    """What this process has to do of a group that it tried to claim; what it has not is counted."""
+    if not ours:
+        outcome.elsewhere += 1
+        return []
+    left = members_left(group, store)
+    outcome.skipped += len(group.members) - len(left)
+    return left
 
 
 def members_left(group: Group, store: Store) -> list[Member]:
