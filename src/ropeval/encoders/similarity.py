@@ -41,6 +41,7 @@ from ropeval.settings import PartConfig
 EPS = 5e-5  # keeps the root's gradient finite where two encodings point the same way
 TINY = 1e-12  # and the cosine finite where an encoding vanishes
 CURVE_ROWS = 4096
+CODE_ROWS = 1024
 BLOCK = 65_536  # rows encoded at a time
 
 FRACTIONS = {"X/3": 3, "X/2": 2, "X": 1}
@@ -86,7 +87,7 @@ class SimilarityNet(eqx.Module):
         self.body, self.norm = MLP(key, inputs, dim, width, depth), Norm(dim)
 
     def __call__(self, x: Array, used: Array | None = None) -> Array:
-        return jnp.tanh(self.norm(self.body(x), used))
+        return jnp.tanh(self.norm(self.body.on_data(x), used))
 
 
 class Sized(eqx.Module):
@@ -196,9 +197,21 @@ def make_learner(config: SimilarityConfig, inputs: int, dim: int, gamma: float, 
             "feature_std": features.std(axis=0).mean(where=state.used),
             # near 1: every feature sits at an end of its range
             "feature_size": jnp.abs(features).mean(axis=0).mean(where=state.used),
+            "feature_codes": distinct_codes(features),
         }
 
     return Learner(init, update, probe, 2 * config.batch)
+
+
+def distinct_codes(features: Array) -> Array:
+    """How many patterns of signs there are in features [n, d], each counted by how common it is: 1/Σp².
+
+    Where all features sit at the ends of their range, this is how many different inputs an estimator is left with.
+    """
+    some = features[:: max(1, len(features) // CODE_ROWS)]
+    signs = jnp.where(some > 0.0, 1.0, -1.0)
+    same = signs @ signs.T >= signs.shape[1] - 0.5  # [rows, rows]; exact: they are small integers
+    return 1.0 / same.mean()
 
 
 def output_dim(dim: int | str, inputs: int) -> int:
