@@ -87,7 +87,7 @@ class SimilarityNet(eqx.Module):
         self.body, self.norm = MLP(key, inputs, dim, width, depth), Norm(dim)
 
     def __call__(self, x: Array, used: Array | None = None) -> Array:
-        return jnp.tanh(self.norm(self.body.on_data(x), used))
+        return jnp.tanh(self.norm(self.body(x), used))
 
 
 class Sized(eqx.Module):

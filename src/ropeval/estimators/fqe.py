@@ -56,7 +56,7 @@ PAPER = {
 
 def action_value(q: MLP, x: Array, gamma: float) -> Array:
     """q(s, a) for features [..., X]."""
-    return q.on_data(x)[..., 0] / (1.0 - gamma)
+    return q(x)[..., 0] / (1.0 - gamma)
 
 
 @lru_cache(maxsize=64)

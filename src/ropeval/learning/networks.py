@@ -8,8 +8,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from ropeval.learning import fused
-
 LAYER_NORM_EPS = 1e-5
 _POLAR_STEPS = 48  # a singular value of 1e-7 still grows to 1
 
@@ -103,14 +101,3 @@ class MLP(eqx.Module):
                 x = self.norms[place](x)
             x = jax.nn.relu(x)
         return self.head(x)
-
-    def on_data(self, x: Array) -> Array:
-        """The same for data, to which no gradient flows: faster on some GPUs (see `fused.py`)."""
-        inputs, rows = x.shape[-1], math.prod(x.shape[:-1])
-        width, outputs = self.head.weight.shape
-        shaped = len(self.hidden) == 2 and not self.norms and fused.fits(inputs, width, outputs, rows)
-        if not (shaped and fused.available()):
-            return self(x)
-        first, second = self.hidden
-        weights = (first.weight, first.bias, second.weight, second.bias, self.head.weight, self.head.bias)
-        return fused.apply(x.reshape(rows, inputs), weights).reshape(*x.shape[:-1], outputs)
