@@ -49,7 +49,8 @@ def overall(summary: Summary, source: str) -> Table:
             interval, tasks = entry
             best = wins(summary, truth, method, "best") if method in summary.gridded else "–"
             own = "–" if method in BASELINES else wins(summary, truth, method, "default")
-            row += [_cell(interval, len(tasks) == whole and interval.value == lowest), str(len(tasks)), own, best]
+            lead = len(tasks) == whole and interval.value == lowest
+            row += [interval_cell(interval, lead), str(len(tasks)), own, best]
     caption = (
         "IQM of RMAE over all tasks and seeds together at the default setting, with 95 % stratified bootstrap "
         "intervals; the lowest is bold among the methods that were run on all tasks. Beats both baselines: on how many "
@@ -108,7 +109,7 @@ def scores(summary: Summary, truth: str, source: str) -> Table:
             cells = [
                 "–"
                 if s is None or s.interval is None
-                else _cell(s.interval, choice == "default" and s.interval.value == lowest)
+                else interval_cell(s.interval, choice == "default" and s.interval.value == lowest)
                 for choice, s in found.items()
             ]
             best, whole = found["best"], found["median"] or found["default"]
@@ -148,7 +149,7 @@ def both_truths(summary: Summary, source: str) -> Table:
             values, lost = runs.estimates[runs.shown], runs.diverged[runs.shown]
             middle = float(iqm(values[~lost])) if not lost.all() else np.inf
             at = [summary.shown_errors(truth, task, method) for truth in TRUTHS]
-            errors = ["–" if e is None else _error(float(iqm(e))) for e in at]
+            errors = ["–" if e is None else error_text(float(iqm(e))) for e in at]
             rows.append([name, method, "Diverged" if np.isinf(middle) else number(middle), *errors])
             name = ""
         truths = [summary.truths[truth, task] for truth in TRUTHS]
@@ -217,18 +218,18 @@ def setting(hyper: str) -> str:
     return ", ".join(f"{name}={value}" for name, value in zip(names, words, strict=True)) or "–"
 
 
-def _cell(interval: Interval, bold: bool) -> Cell:
+def interval_cell(interval: Interval, bold: bool = False) -> Cell:
     if interval.diverged:
         return Cell("Diverged")
-    ends = "" if interval.low == interval.high else f" [{_error(interval.low)}, {_error(interval.high)}]"
-    return Cell(_error(interval.value) + ends.replace("Diverged", "∞"), bold)
+    ends = "" if interval.low == interval.high else f" [{error_text(interval.low)}, {error_text(interval.high)}]"
+    return Cell(error_text(interval.value) + ends.replace("Diverged", "∞"), bold)
 
 
 def _short(score: Score | None) -> str:
-    return "–" if score is None or score.interval is None else _error(score.interval.value)
+    return "–" if score is None or score.interval is None else error_text(score.interval.value)
 
 
-def _error(value: float) -> str:
+def error_text(value: float) -> str:
     if np.isinf(value):
         return "Diverged"
     return f"{value:.3f}" if value < 10 else f"{value:.1f}" if value < 1000 else f"{value:.1e}"

@@ -127,12 +127,12 @@ def make_report(
     charts = [*all_charts(summary, palette), *training_charts(summary, lines, palette)]
     gaps = find_gaps(study, mine, failures)
     name = str(study.get("name", called))
-    source = source_line(mine, called, name)
+    source = source_line(mine, f"ropeval bench report {called}", name)
     tables, missing = all_tables(summary, gaps, failures, source)
     return Report(name, protocol, summary, [c for c in charts if c.drawn], tables, missing, gaps, source)
 
 
-def source_line(rows: pl.DataFrame, called: str, name: str) -> str:
+def source_line(rows: pl.DataFrame, command: str, name: str) -> str:
     """Command, hardware and commit, as the rows tell them."""
     found = {column: sorted(rows[column].drop_nulls().unique()) for column in ("device", "commit", "version")}
     words = {
@@ -141,7 +141,7 @@ def source_line(rows: pl.DataFrame, called: str, name: str) -> str:
     }
     (protocol,) = rows["protocol"].unique()
     return (
-        f"Study {name}, protocol {protocol}, {len(rows)} runs; `ropeval bench report {called}`; ran on "
+        f"Study {name}, protocol {protocol}, {len(rows)} runs; `{command}`; ran on "
         f"{words['device'] or 'unknown hardware'}; commit {words['commit'] or 'unknown'}, ropeval {words['version']}."
     )
 

@@ -1,0 +1,1 @@
+"""Everything that docs/reproduction.md needs, from the study's rows: `python -m benchmarks.reproduction`."""

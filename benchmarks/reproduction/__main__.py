@@ -1,0 +1,43 @@
+"""Write docs/reproduction: the paper's table beside ours, the numbers behind each claim, the picture, values, seconds.
+
+    python -m benchmarks.reproduction
+    python -m benchmarks.reproduction --study STUDY --out FOLDER
+
+Reads the rows in benchmarks/paper/study and trains nothing; run it from the repository's root.
+"""
+
+import argparse
+from pathlib import Path
+
+from benchmarks.reproduction.cells import cells_page
+from benchmarks.reproduction.claims import claims_page
+from benchmarks.reproduction.evidence import gather
+from benchmarks.reproduction.headline import draw_headline
+from benchmarks.reproduction.values import timings_page, values_page
+
+from ropeval.files import write_text
+
+ROOT = Path(__file__).resolve().parents[2]
+PAPER = ROOT / "benchmarks" / "paper"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--study", type=Path, default=PAPER / "study")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "reproduction")
+    options = parser.parse_args()
+    evidence = gather(options.study, PAPER / "published.toml")
+    pages = {
+        "cells.md": cells_page(evidence),
+        "claims.md": claims_page(evidence),
+        "values.md": values_page(evidence, PAPER / "independent.toml"),
+        "timings.md": timings_page(evidence),
+    }
+    for name, words in pages.items():
+        write_text(options.out / name, words)
+    drawn = draw_headline(evidence, options.out)
+    print("\n".join(str(path) for path in [*(options.out / name for name in pages), *drawn]))
+
+
+if __name__ == "__main__":
+    main()
