@@ -1,9 +1,9 @@
 """Write docs/reproduction: the paper's table beside ours, the numbers behind each claim, the picture, values, seconds.
 
     python -m benchmarks.reproduction
-    python -m benchmarks.reproduction --study STUDY --out FOLDER
+    python -m benchmarks.reproduction --study STUDY [STUDY…] --out FOLDER
 
-Reads the rows in benchmarks/paper/study and trains nothing; run it from the repository's root.
+Reads the rows in benchmarks/paper and trains nothing; run it from the repository's root.
 """
 
 import argparse
@@ -23,7 +23,7 @@ PAPER = ROOT / "benchmarks" / "paper"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--study", type=Path, default=PAPER / "study")
+    parser.add_argument("--study", type=Path, nargs="+", default=[PAPER / "study", PAPER / "study-first-log"])
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "reproduction")
     options = parser.parse_args()
     evidence = gather(options.study, PAPER / "published.toml")

@@ -10,7 +10,7 @@ from benchmarks.reproduction.published import Published, read_published
 
 from ropeval.bench.completeness import Gap, find_gaps
 from ropeval.bench.report.write import source_line
-from ropeval.bench.rows import load_curves, load_failures, load_rows, load_study
+from ropeval.bench.results import Results, load_results
 from ropeval.bench.summary import Summary, summarise
 from ropeval.bench.tasks import all_tasks
 from ropeval.report.typeset import Table, to_markdown
@@ -34,6 +34,7 @@ class Evidence:
     source: str
     d4rl: list[str]  # in the paper's order, run or not
     custom: list[str]
+    logs: list[str]  # tasks whose rows come from several logs
     _picks: dict[tuple[str, str, str, str], Pick | None] = field(default_factory=dict)
 
     @property
@@ -77,22 +78,23 @@ class Evidence:
         return f"{lost} of {sum(map(len, own.diverged.values()))}"
 
 
-def gather(folder: Path, published: Path) -> Evidence:
-    study, paper = load_study(folder), read_published(published)
-    rows = load_rows(folder).filter(protocol=PROTOCOL)
+def gather(folders: Sequence[Path], published: Path) -> Evidence:
+    results, paper = load_results(folders), read_published(published)
+    study, rows = results.study, results.rows.filter(protocol=PROTOCOL)
     summary = summarise(rows, study)
     gaps: dict[tuple[str, str], list[Gap]] = {}
-    for gap in find_gaps(study, rows, load_failures(folder)):
+    for gap in find_gaps(study, rows, results.failures):
         gaps.setdefault((gap.task, gap.method), []).append(gap)
     d4rl = [*paper.rmae, *(t for t in summary.tasks if t.startswith("d4rl/") and t not in paper.rmae)]
     custom = [t for t in (*all_tasks(), *summary.tasks) if t.startswith("custom/")]
-    source = source_line(rows, COMMAND, str(study.get("name", folder.name)))
-    return Evidence(summary, paper, gaps, _features(folder), source, d4rl, list(dict.fromkeys(custom)))
+    source = source_line(rows, COMMAND, results.name)
+    features = _features(results)
+    return Evidence(summary, paper, gaps, features, source, d4rl, list(dict.fromkeys(custom)), results.logs)
 
 
-def _features(folder: Path) -> pl.DataFrame:
+def _features(results: Results) -> pl.DataFrame:
     """One row per run with an encoder: its feature_* metrics at the last step, those that were recorded."""
-    last = load_curves(folder, points=1).with_columns(pl.col(pl.Categorical).cast(pl.String))
+    last = results.curves(points=1).with_columns(pl.col(pl.Categorical).cast(pl.String))
     encoder = pl.col("method").str.split("+").list.first() == pl.col("stage")
     own = last.filter(pl.col("protocol") == PROTOCOL, encoder, pl.col("metric").str.starts_with("feature_"))
     return own.pivot("metric", index=["task", "method", "hyper", "seed"], values="value", aggregate_function="last")

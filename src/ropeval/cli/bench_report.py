@@ -12,11 +12,16 @@ Examples:
   ropeval bench report ropeval-studies/smoke
 
   ropeval bench report ropeval-studies/paper --out paper-report --format md,png
+
+  ropeval bench report ropeval-studies/mine benchmarks/paper/study   own rows beside published ones
 """
 
 
 def report(
-    study: Annotated[Path, typer.Argument(help="The folder that `ropeval bench run` wrote.", metavar="STUDY")],
+    study: Annotated[
+        list[Path],
+        typer.Argument(help="The folder that `ropeval bench run` wrote; several are read together.", metavar="STUDY"),
+    ],
     out: Annotated[Path | None, typer.Option(help="Folder for the report.  [default: STUDY/report]")] = None,
     formats: Annotated[
         str, typer.Option("--format", help="Some of md, tex, csv, png, pdf, html, separated by commas.")
@@ -41,7 +46,7 @@ def report(
     from ropeval.bench.report import write_report
     from ropeval.cli.progress import stderr
 
-    target = out or study / "report"
+    target = out or study[0] / "report"
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -3,11 +3,10 @@
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -17,7 +16,8 @@ from ropeval.bench.report.charts import all_charts
 from ropeval.bench.report.numbers import chart_frame, frames
 from ropeval.bench.report.tables import all_tables
 from ropeval.bench.report.training import training_charts
-from ropeval.bench.rows import BASELINES, Failure, load_curves, load_failures, load_rows, load_study
+from ropeval.bench.results import Results, load_results
+from ropeval.bench.rows import BASELINES
 from ropeval.bench.summary import Summary, summarise
 from ropeval.errors import UserError, unknown_name
 from ropeval.files import write_atomically, write_text
@@ -45,6 +45,7 @@ class Report:
     missing: list[Table]
     gaps: list[Gap]
     source: str
+    logs: list[str]  # tasks whose rows come from several logs
 
     @property
     def title(self) -> str:
@@ -63,6 +64,7 @@ class Report:
             if absent
             else "Nothing of the study is missing.",
         ]
+        said += [f"{sentence}." for sentence in self.logs]
         said += [f"{name} was not run, so nothing shows what a trivial answer earns." for name in self._without]
         troubles = {
             (task, values.trouble) for (_, task), values in sorted(summary.truths.items()) if values.trouble
@@ -75,14 +77,14 @@ class Report:
 
 
 def write_report(
-    folder: Path,
+    folders: Path | Sequence[Path],
     out: Path,
     formats: Sequence[str] = FORMATS,
     progress: Progress | None = None,
     overwrite: bool = False,
     processes: int = 1,
 ) -> list[Path]:
-    """Write the report of the study in `folder` to `out`; returns the files.
+    """Write the report of a study, or of several together, to `out`; returns the files.
 
     Each protocol has a report of its own: in `out` itself if there is one, else in a folder of its name below it.
     Files of an earlier report that this one does not have are removed. `processes` draw the figures of a large study;
@@ -93,15 +95,13 @@ def write_report(
             raise unknown_name("format", name, list(FORMATS))
     say = progress or (lambda words, fraction: None)
     earlier = _earlier(out, overwrite)
-    study = load_study(folder)
-    rows = load_rows(folder)
-    failures = load_failures(folder)
-    curves = load_curves(folder, CURVE_POINTS, lambda f: say("reading curves", 0.2 * f))
-    protocols = sorted(rows["protocol"].unique())
+    results = load_results([folders] if isinstance(folders, Path) else folders)
+    curves = results.curves(CURVE_POINTS, lambda f: say("reading curves", 0.2 * f))
+    protocols = sorted(results.rows["protocol"].unique())
     written = []
     for place, protocol in enumerate(protocols):
         own = partial(_part, say, 0.2 + 0.8 * place / len(protocols), 0.8 / len(protocols))
-        report = make_report(study, folder.resolve().name, rows, curves, failures, protocol, own)
+        report = make_report(results, curves, protocol, own)
         written += _write(report, out / protocol if len(protocols) > 1 else out, formats, processes, own)
     about = {"made_by": "ropeval bench report", "files": sorted(str(path.relative_to(out)) for path in written)}
     write_text(out / MANIFEST, json.dumps(about, indent=1, ensure_ascii=False))
@@ -110,26 +110,19 @@ def write_report(
     return written
 
 
-def make_report(
-    study: dict[str, Any],
-    called: str,
-    rows: pl.DataFrame,
-    curves: pl.DataFrame,
-    failures: list[Failure],
-    protocol: str,
-    say: Progress,
-) -> Report:
-    mine = rows.filter(protocol=protocol)
-    summary = summarise(mine, study, lambda f: say("scoring", 0.1 * f))
+def make_report(results: Results, curves: pl.DataFrame, protocol: str, say: Progress) -> Report:
+    mine = replace(results, rows=results.rows.filter(protocol=protocol))
+    summary = summarise(mine.rows, results.study, lambda f: say("scoring", 0.1 * f))
     say("drawing", 0.12)
     palette = Palette(summary.methods, BASELINES)
     lines = gather(curves.filter(pl.col("protocol").cast(pl.String) == protocol))
     charts = [*all_charts(summary, palette), *training_charts(summary, lines, palette)]
-    gaps = find_gaps(study, mine, failures)
-    name = str(study.get("name", called))
-    source = source_line(mine, f"ropeval bench report {called}", name)
-    tables, missing = all_tables(summary, gaps, failures, source)
-    return Report(name, protocol, summary, [c for c in charts if c.drawn], tables, missing, gaps, source)
+    gaps = find_gaps(results.study, mine.rows, results.failures)
+    called = " ".join(folder.resolve().name for folder in results.folders)
+    source = source_line(mine.rows, f"ropeval bench report {called}", results.name)
+    tables, missing = all_tables(summary, gaps, results.failures, source)
+    drawn = [c for c in charts if c.drawn]
+    return Report(results.name, protocol, summary, drawn, tables, missing, gaps, source, mine.logs)
 
 
 def source_line(rows: pl.DataFrame, command: str, name: str) -> str:
