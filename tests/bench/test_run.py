@@ -111,7 +111,8 @@ def test_a_method_without_an_answer_is_recorded_with_its_reason(finished):
 def test_curves_show_estimate_loss_and_features(finished):
     curves = load_curves(finished)
     assert set(curves.filter(method="rope+fqe")["stage"]) == {"rope", "fqe"}
-    assert set(curves["metric"]) == {"loss", "estimate", "feature_mean", "feature_std", "feature_size"}
+    features = {"feature_mean", "feature_std", "feature_size", "feature_codes"}
+    assert set(curves["metric"]) == {"loss", "estimate"} | features
     last = curves.filter(pl.col("method") == "fqe", pl.col("metric") == "estimate", pl.col("step") == 20)
     final = load_rows(finished).filter(method="fqe").sort("seed")["estimate"]
     np.testing.assert_allclose(last.sort("seed")["value"], final, rtol=1e-5)
@@ -180,6 +181,8 @@ def test_rows_of_another_log_are_refused(finished, data, tmp_path):
     collect(find_task(TASK), tmp_path, seed=1, processes=1, truth_episodes=5)
     with pytest.raises(UserError, match="other data"):
         run_study(STUDY.model_copy(update={"seeds": 3}), [TASK], Store(finished), tmp_path)
+    with pytest.raises(UserError, match="other data"):  # of a method that the study has no rows of, too
+        run_study(STUDY.model_copy(update={"methods": ["lspe"], "grid": {}}), [TASK], Store(finished), tmp_path)
 
 
 def test_units_are_sized_to_the_memory(data):

@@ -18,6 +18,7 @@ from ropeval.encoders.similarity import (
     Metric,
     SimilarityNet,
     distance,
+    distinct_codes,
     independent_actions,
     mean_difference,
     range_scale,
@@ -248,3 +249,14 @@ def test_range_matched_features_carry_the_value_of_the_linear_quadratic_problem(
     assert answer.value == pytest.approx(lq.value_at(log.initial_observations.astype(float), 0.0), rel=0.15)
     last = {row["metric"]: row["value"] for row in answer.curves if row["stage"] == "rope-range"}
     assert last["feature_size"] < 0.8  # far from saturated
+
+
+def test_sign_patterns_are_counted_by_how_common_they_are():
+    assert float(distinct_codes(jnp.ones((50, 3)))) == pytest.approx(1.0)
+    half = jnp.concatenate([jnp.ones((40, 3)), -jnp.ones((40, 3))])
+    assert float(distinct_codes(half)) == pytest.approx(2.0)
+    assert float(distinct_codes(0.01 * half)) == pytest.approx(2.0)  # their size is another matter
+    rare = jnp.concatenate([jnp.ones((75, 3)), -jnp.ones((25, 3))])
+    assert float(distinct_codes(rare)) == pytest.approx(1 / (0.75**2 + 0.25**2))
+    first_alike = jnp.concatenate([jnp.ones((3000, 2)), -jnp.ones((3000, 2))])  # looks at the whole log, not its start
+    assert float(distinct_codes(first_alike)) == pytest.approx(2.0, rel=1e-2)

@@ -70,13 +70,12 @@ def members_left(group: Group, store: Store) -> list[Member]:
 
 
 def check_data(group: Group, store: Store, problem: Problem) -> None:
-    """Rows of two different logs must never stand in one study."""
-    for row in store.done(group).values():
-        if row["data_sha256"] != problem.dataset.sha256:
-            raise UserError(
-                f"{store.folder}: its rows of {group.task} were made from other data than those in the data folder; "
-                "choose another --out, or bring back the data"
-            )
+    """Rows of two different logs must never stand in one study, whatever method they are of."""
+    if store.logs(group.task) - {problem.dataset.sha256}:
+        raise UserError(
+            f"{store.folder}: its rows of {group.task} were made from other data than those in the data folder; "
+            "choose another --out (`ropeval bench report` reads several folders together), or bring back the data"
+        )
 
 
 def _attempt(

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ropeval.bench.study import Group, Study, Unit
+from ropeval.bench.study import Group, Study, Unit, slug
 from ropeval.errors import UserError
 from ropeval.files import write_atomically, write_text
 
@@ -78,6 +78,13 @@ class Store:
                 raise UserError(f"{path}: cannot be read ({error}); delete it and go on with --resume") from error
             found |= {(row["hyper"], row["seed"]): row for row in rows.iter_rows(named=True)}
         return found
+
+    def logs(self, task: str) -> set[str]:
+        """Hashes of the logs that the rows of a task come from: one, if all is well."""
+        import polars
+
+        paths = (self.folder / "units").glob(f"{slug(task)}.*.rows.parquet")
+        return {sha for path in paths for sha in polars.read_parquet(path, columns=["data_sha256"])["data_sha256"]}
 
     def write(self, unit: Unit, rows: Any, curves: Any) -> None:
         """`rows` and `curves` are polars frames. Rows come last: they say that all is there."""
