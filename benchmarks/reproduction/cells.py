@@ -24,6 +24,8 @@ def cells_page(evidence: Evidence) -> str:
         "discounted return, which the paper states; the setting is chosen anew for each. Runs are settings × seeds.",
         f"{CHOSEN} {RULE} Intervals speak of other seeds: not of another log, and not of the choosing.",
     ]
+    if evidence.logs:
+        words.append("Rows of more than one log: " + "; ".join(evidence.logs) + ".")
     tables = [
         papers_cells(evidence),
         marks(evidence),
