@@ -8,7 +8,7 @@ import polars as pl
 from benchmarks.reproduction.choices import Pick, pick
 from benchmarks.reproduction.published import Published, read_published
 
-from ropeval.bench.completeness import Gap, find_gaps
+from ropeval.bench.completeness import Gap, find_gaps_of_all
 from ropeval.bench.report.write import source_line
 from ropeval.bench.results import Results, load_results
 from ropeval.bench.summary import Summary, summarise
@@ -83,7 +83,7 @@ def gather(folders: Sequence[Path], published: Path) -> Evidence:
     study, rows = results.study, results.rows.filter(protocol=PROTOCOL)
     summary = summarise(rows, study)
     gaps: dict[tuple[str, str], list[Gap]] = {}
-    for gap in find_gaps(study, rows, results.failures):
+    for gap in find_gaps_of_all(results.parts, rows):
         gaps.setdefault((gap.task, gap.method), []).append(gap)
     d4rl = [*paper.rmae, *(t for t in summary.tasks if t.startswith("d4rl/") and t not in paper.rmae)]
     custom = [t for t in (*all_tasks(), *summary.tasks) if t.startswith("custom/")]

@@ -84,6 +84,7 @@ def small_study(folder: Path, **study: Any) -> Path:
         curves += curve(one, "fqe", "estimate", {10: 0.0, 20: one["estimate"] / 2, 30: one["estimate"]})
         curves += curve(one, "fqe", "loss", {10: 3.0, 20: 2.0, 30: 1.0})
         if one["method"] == "rope+fqe":
-            for metric, value in (("loss", 0.5), ("feature_mean", 0.1), ("feature_std", 0.4), ("feature_size", 0.7)):
+            metrics = {"loss": 0.5, "feature_mean": 0.1, "feature_std": 0.4, "feature_size": 0.7, "feature_codes": 40.0}
+            for metric, value in metrics.items():
                 curves += curve(one, "rope", metric, {10: value, 20: value / 2, 30: value / 4})
     return write_study(folder, rows, curves, **study)

@@ -74,7 +74,7 @@ def evidence(tmp_path):
         *curve(last, "fqe", "estimate", {1: 0.0, 2: 130.0}),
     ]
     folder = write_study(tmp_path / "study", rows, curves, protocol="paper")
-    return gather(folder, PAPER / "published.toml")
+    return gather([folder], PAPER / "published.toml")
 
 
 class TestChoices:

@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -24,6 +25,7 @@ from ropeval.bench.unit import problem_of
 from ropeval.cli.main import main
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
+from ropeval.evaluation.result import Finding
 
 HERE = Path(__file__).parent
 TASK = "toy/countdown"
@@ -138,6 +140,37 @@ def test_what_is_there_is_not_run_again_and_a_study_can_grow(data, tmp_path):
     assert (more.members, more.skipped) == (1, 4)
     assert all(p.stat().st_mtime_ns == when for p, when in before.items())
     assert Store(tmp_path / "s").study().seeds == 3
+
+
+def test_seconds_are_those_of_all_attempts(data, tmp_path, monkeypatch):
+    study, store = STUDY.model_copy(update={"methods": ["fqe"], "grid": {}}), Store(tmp_path / "s")
+    store.create(study, resume=False)
+
+    def interrupt(unit, fraction):
+        if unit.method == "fqe" and fraction > 0.5:  # half of the steps are saved
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        an_hour_ago = SimpleNamespace(monotonic=lambda: time.monotonic() - 3600)
+        patch.setattr("ropeval.bench.unit.time", an_hour_ago)  # when this attempt began
+        with pytest.raises(KeyboardInterrupt):
+            run_study(study, [TASK], store, data, interrupt)
+    assert list((tmp_path / "s" / "work").glob("*/fqe.npz"))
+    assert run_study(study, [TASK], store, data).members == 2
+    seconds = load_rows(tmp_path / "s").filter(method="fqe")["seconds"]
+    assert seconds.is_between(3600, 2 * 3600).all()
+
+
+def test_each_row_has_the_warnings_of_its_member(data, tmp_path, monkeypatch):
+    def second_member(features):
+        return [Finding("collapse", "severe", f"member {i} collapsed", "beware") if i == 1 else None for i in range(8)]
+
+    monkeypatch.setattr("ropeval.bench.unit.collapsed_members", second_member)
+    run(STUDY.model_copy(update={"methods": ["rope+fqe", "fqe"]}), tmp_path / "s", data)
+    rows = pl.concat(map(pl.read_parquet, sorted((tmp_path / "s" / "units").glob("*.rows.parquet"))))
+    said = [json.loads(words) for words in rows.filter(method="rope+fqe")["warnings"]]
+    assert said == [[], ["member 1 collapsed; beware"], *[[]] * 6]
+    assert set(rows.filter(method="fqe")["warnings"]) == {"[]"}
 
 
 def test_a_failing_unit_does_not_stop_the_rest_and_is_tried_again(data, tmp_path, monkeypatch):

@@ -25,6 +25,16 @@ def test_baselines_come_first_then_the_study_s_order(tmp_path):
     assert summary.tasks == ["b", "a"]
 
 
+def test_tasks_stand_in_the_order_of_the_registry_then_in_the_study_s(tmp_path):
+    asked = ["mine/z", "sac/hopper", "d4rl/hopper-random", "mine/a", "d4rl/halfcheetah-random"]
+    rows = [row(task, "fqe", 1.0) for task in [*asked, "mine/b"]]
+    folder = write_study(tmp_path, rows, tasks=asked, seeds=2)
+    study, found = load_study(folder), load_rows(folder)
+    wanted = ["d4rl/halfcheetah-random", "d4rl/hopper-random", "sac/hopper", "mine/z", "mine/a", "mine/b"]
+    assert summarise(found, study).tasks == wanted
+    assert list(dict.fromkeys(gap.task for gap in find_gaps(study, found, []))) == wanted
+
+
 def test_scores_against_the_two_truths_are_kept_apart(small):
     """fqe estimates 101…104: its middle half is 102 and 103, 0.025 from 100 and 0.475 from 150, in units of 100."""
     assert small.score("discounted", "made/one", "fqe", "default").interval.value == pytest.approx(0.025)
@@ -159,6 +169,12 @@ class TestLines:
         curve = gather(curves)["made/one", "fqe", "{}", "fqe", "estimate"]
         assert curve.steps.tolist() == [10, 30]
         assert curve.values.shape == (4, 2)
+
+    def test_seeds_without_a_step_in_common_make_no_curve(self, tmp_path):
+        folder = small_study(tmp_path)
+        step = pl.when(pl.col("seed") == 2).then(pl.col("step") + 1).otherwise(pl.col("step"))
+        name = ("made/one", "fqe", "{}", "fqe", "estimate")
+        assert name not in gather(load_curves(folder).with_columns(step))
 
     def test_the_error_over_training_ends_at_the_table_s(self, small, tmp_path):
         curve = gather(load_curves(tmp_path))["made/one", "fqe", "{}", "fqe", "estimate"]

@@ -98,6 +98,24 @@ def test_collapse(calm):
     assert doubts_fit.collapse(calm) is None
 
 
+def test_collapse_is_told_of_each_member_and_only_of_those_it_is_true_of(calm):
+    rng = np.random.default_rng(0)
+    healthy = np.tanh(rng.standard_normal((len(calm.problem.dataset), 6))).astype(np.float32)
+    small = np.where(np.arange(6) < 2, 0.4 + 0.01 * healthy, 0.0)  # two features of its own, the rest is filled up
+    lost = np.full_like(healthy, np.nan)
+    features = encoded(calm, np.stack([healthy, np.sign(healthy), small, lost]).astype(np.float32)).features
+    fine, signs, flat, diverged = doubts_fit.collapsed_members(features)
+    assert fine is None
+    assert diverged is None  # which divergence says
+    assert signs.severity == "warning"
+    assert signs.message.startswith("the representation saturated (mean |feature| 1 of at most 1")
+    assert "members" not in signs.message
+    assert flat.severity == "severe"
+    assert "effective rank 2 of 2): it tells few states apart" in flat.message
+    assert "in 1 of 4 members" in doubts_fit.collapsed(features).message  # one diverged member hides no other
+    assert doubts_fit.collapsed_members(calm.problem.transitions) == []
+
+
 def test_the_effective_rank_counts_directions():
     rng = np.random.default_rng(0)
     features = rng.standard_normal((5_000, 8))

@@ -20,7 +20,7 @@ def test_figures_are_drawn_when_they_come_near_and_nothing_is_asked_for(open_pag
     opened.until(DRAWN, True)
     count = opened.page.evaluate("document.querySelectorAll('.plot').length")
     last = f"document.getElementById('plot-{count - 1}')"
-    assert count == 17
+    assert count == 18
     assert opened.page.evaluate(f"{last}.querySelector('.main-svg') === null")
     opened.page.evaluate(f"{last}.scrollIntoView()")
     opened.until(f"{last}.querySelectorAll('.main-svg').length > 0", True)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from ropeval.bench.results import Part
 from ropeval.bench.rows import BASELINES, Failure
 from ropeval.bench.summary import names, study_tasks
 
@@ -20,6 +21,27 @@ class Gap(NamedTuple):
     present: int
     expected: int
     reason: str  # of a failed unit, or empty: not run yet
+
+
+def find_gaps_of_all(parts: Sequence[Part], rows: pl.DataFrame) -> list[Gap]:
+    """What each of several studies asks for and none of the folders has; `rows` of one protocol, out of all of them.
+
+    Study by study: nobody asked for the methods of one on the tasks of another.
+    """
+    (protocol,) = rows["protocol"].unique()
+    failures = [failure for part in parts for failure in part.failures]
+    found: dict[tuple[str, str, str], Gap] = {}
+    for part in parts:
+        own = part.rows.filter(protocol=protocol)
+        if own.is_empty():
+            continue
+        tasks = study_tasks(part.study, sorted(own["task"].unique()))
+        methods = {*BASELINES, *names(part.study.get("methods")), *own["method"]}
+        asked = rows.filter(pl.col("task").is_in(tasks), pl.col("method").is_in(methods))
+        for gap in find_gaps(part.study, asked, failures):
+            key = (gap.task, gap.method, gap.hyper)
+            found[key] = max(found.get(key, gap), gap, key=lambda g: g.expected)
+    return list(found.values())
 
 
 def find_gaps(study: Mapping[str, Any], rows: pl.DataFrame, failures: Sequence[Failure]) -> list[Gap]:

@@ -30,20 +30,22 @@ class Curve(NamedTuple):
 
 
 def gather(curves: pl.DataFrame) -> dict[Name, Curve]:
-    """Long rows of one protocol as arrays."""
+    """Long rows of one protocol as arrays; a curve whose seeds have no step in common is left out."""
     groups = curves.group_by(*KEY).agg("step", "seed", "value")
     columns = [groups[name] for name in ("step", "seed", "value")]
     names = groups.select(*KEY).rows()
-    return {name: _curve(*(column[i].to_numpy() for column in columns)) for i, name in enumerate(names)}
+    found = {name: _curve(*(column[i].to_numpy() for column in columns)) for i, name in enumerate(names)}
+    return {name: curve for name, curve in found.items() if len(curve.steps)}
 
 
 def _curve(steps: np.ndarray, seeds: np.ndarray, values: np.ndarray) -> Curve:
     """Steps that not every seed has recorded are left out: a mean over changing company would jump."""
     at, counts = np.unique(steps, return_counts=True)
-    common = at[counts == counts.max()]
+    members = len(np.unique(seeds))
+    common = at[counts == members]
     kept = np.isin(steps, common) if len(common) < len(at) else np.full(len(steps), True)
     order = np.lexsort((steps[kept], seeds[kept]))
-    return Curve(common, values[kept][order].astype(float).reshape(-1, len(common)))
+    return Curve(common, values[kept][order].astype(float).reshape(members, -1))
 
 
 def error_line(curve: Curve, truth: TrueValues) -> Line:

@@ -131,7 +131,7 @@ class Summary:
 
 
 def summarise(rows: pl.DataFrame, study: Mapping[str, Any], progress: Progress | None = None) -> Summary:
-    """`rows` of one protocol; `study` gives the order of tasks and methods."""
+    """`rows` of one protocol; `study` gives the order of the methods, and of tasks that ropeval does not know."""
     (protocol,) = rows["protocol"].unique()
     tasks = _ordered(rows["task"], study_tasks(study, sorted(rows["task"].unique())))
     methods = _ordered(rows["method"], [*BASELINES, *names(study.get("methods"))])
@@ -212,16 +212,21 @@ def _ordered(column: pl.Series, first: Any) -> list[str]:
 
 
 def study_tasks(study: Mapping[str, Any], present: list[str]) -> list[str]:
-    """The study's tasks and those present. Its patterns (d4rl/*) stand for the tasks that ropeval knows."""
-    found: list[str] = []
+    """The study's tasks and those present, in the order of the registry; others follow, in the study's order.
+
+    A study grows by tasks in any order, and its tables should not show in which. Its patterns (d4rl/*) stand for the
+    tasks that ropeval knows.
+    """
+    from ropeval.bench.tasks import all_tasks
+
+    known, found = list(all_tasks()), list[str]()
     for word in names(study.get("tasks")):
         if any(sign in word for sign in "*?["):
-            from ropeval.bench.tasks import all_tasks
-
-            found += [name for name in [*all_tasks(), *present] if fnmatchcase(name, word)]
+            found += [name for name in [*known, *present] if fnmatchcase(name, word)]
         elif ":" not in word or word in present:  # FILE.py:NAME is known by the name that its rows carry
             found.append(word)
-    return list(dict.fromkeys([*found, *present]))
+    every = dict.fromkeys([*found, *present])
+    return [*(name for name in known if name in every), *(name for name in every if name not in known)]
 
 
 def names(entries: Any) -> list[str]:

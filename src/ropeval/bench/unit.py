@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ropeval.bench.collected import TaskData
 from ropeval.bench.study import Study, Unit, canonical, digest
 from ropeval.data import Problem, make_problem
-from ropeval.evaluation.doubts_fit import collapsed
+from ropeval.evaluation.doubts_fit import collapsed_members
 from ropeval.evaluation.evidence import diverged_members
-from ropeval.evaluation.fit import fit
+from ropeval.evaluation.fit import Fitted, fit
 from ropeval.evaluation.methods import Method
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, Trained, member_keys
@@ -52,28 +52,35 @@ def member_config(study: Study, unit: Unit, place: int) -> str:
 def run_unit(
     study: Study, unit: Unit, data: TaskData, problem: Problem, checkpoints: Path | None, report: Report | None = None
 ) -> UnitResult:
-    began = time.perf_counter()
+    began = time.monotonic()
     method = study.make(unit.method, json.loads(unit.hyper))
     method.check(problem.dataset, problem.policy)
     varied = [name for name in unit.members[0].setting if name not in json.loads(unit.hyper)]
     settings = {name: [m.setting[name] for m in unit.members] for name in varied}
     seeds = np.array([m.seed for m in unit.members])
+    checkpoint = Checkpoint(checkpoints, _fingerprint(unit, method, problem), began) if checkpoints else None
     run = Run(
         keys=member_keys(study.key, int(seeds.max()) + 1)[seeds],
         report=_overall(method, report),
-        checkpoint=Checkpoint(checkpoints, _fingerprint(unit, method, problem)) if checkpoints else None,
+        checkpoint=checkpoint,
         settings=settings,
         grid=unit.grid,
     )
     fitted = fit(problem, method, run)
-    collapse = collapsed(fitted.features) if fitted.features is not None else None
-    warnings = [*fitted.remarks, *([collapse.sentence] if collapse else [])]
+    warnings = _warnings(fitted, len(unit.members))
     trained = fitted.trained
     values = np.broadcast_to(fitted.estimated.values, len(unit.members))  # one value where nothing is random
-    seconds = time.perf_counter() - began
+    seconds = checkpoint.seconds if checkpoint else time.monotonic() - began
     return UnitResult(
         _rows(study, unit, data, problem, values, trained, warnings, seconds), _curves(unit, problem, trained)
     )
+
+
+def _warnings(fitted: Fitted, members: int) -> list[list[str]]:
+    """[M] what is to be said of each member. Remarks speak of the log, or of all members together."""
+    collapses = collapsed_members(fitted.features) if fitted.features is not None else []
+    own = [[finding.sentence] if finding else [] for finding in collapses] or [[] for _ in range(members)]
+    return [[*fitted.remarks, *words] for words in own]
 
 
 def _rows(
@@ -83,7 +90,7 @@ def _rows(
     problem: Problem,
     values: NDArray[np.float64],
     trained: dict[str, Trained],
-    warnings: list[str],
+    warnings: list[list[str]],
     seconds: float,
 ) -> Any:
     import polars
@@ -108,7 +115,6 @@ def _rows(
         "commit": commit(),
         "device": device(),
         "seconds": seconds,
-        "warnings": json.dumps(warnings, ensure_ascii=False),
     }
     rows = [
         shared
@@ -120,6 +126,7 @@ def _rows(
             "estimate": float(values[place]) if np.isfinite(values[place]) else None,
             "diverged": bool(diverged[place]),
             "diverged_at": int(when[place]),
+            "warnings": json.dumps(warnings[place], ensure_ascii=False),
         }
         for place, member in enumerate(unit.members)
     ]

@@ -1,5 +1,7 @@
 """Doubts about what was learned: one small function each."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -70,39 +72,65 @@ def collapse(e: Evidence) -> Finding | None:
 
 def collapsed(encoded: Transitions) -> Finding | None:
     """Features that hardly vary, or that are mere signs, tell too few states apart for q to be right."""
-    if not encoded.members:
-        return None
+    return _collapse_of(_judge(encoded))
+
+
+def collapsed_members(encoded: Transitions) -> list[Finding | None]:
+    """The same of each member; empty where they share their features."""
+    return [_collapse_of([judged]) for judged in _judge(encoded)]
+
+
+class Judged(NamedTuple):
+    """What one member's features are like; NaN where they are not finite, which divergence says."""
+
+    std: float
+    size: float
+    rank: float
+    dim: int  # features of the member's own
+    flat: bool
+    signs: bool
+
+
+def _judge(encoded: Transitions) -> list[Judged]:
     rows = np.arange(0, encoded.size, max(1, encoded.size // FEATURE_ROWS))
-    own = [encoded.block(rows, member)[0] for member in range(encoded.members)]
-    features = np.stack(own).astype(np.float64)  # [M, n, d]
-    if not np.isfinite(features).all():
-        return None  # divergence says it
-    std, size, rank = (np.array(part) for part in zip(*map(feature_statistics, features), strict=True))
-    bounded = np.abs(features).max() <= 1.0 + 1e-6
-    flat = (bounded & (std < COLLAPSED_STD)) | (rank < LOW_RANK)
-    signs = bounded & ~flat & (size > SATURATED_SIZE)
-    if not (flat | signs).any():
+    own = [encoded.block(rows, member)[0].astype(np.float64) for member in range(encoded.members or 0)]  # [n, d] each
+    finite = [bool(np.isfinite(features).all()) for features in own]
+    # By the head of the encoder: that of all members or of none.
+    bounded = all(float(np.abs(f).max()) <= 1.0 + 1e-6 for f, known in zip(own, finite, strict=True) if known)
+    found = []
+    for features, known in zip(own, finite, strict=True):
+        std, size, rank = feature_statistics(features) if known else (np.nan,) * 3
+        flat = (bounded and std < COLLAPSED_STD) or rank < LOW_RANK
+        signs = bounded and not flat and size > SATURATED_SIZE
+        found.append(Judged(std, size, rank, int((features != 0.0).any(axis=0).sum()), flat, signs))
+    return found
+
+
+def _collapse_of(judged: list[Judged]) -> Finding | None:
+    flat = [one for one in judged if one.flat]
+    which = flat or [one for one in judged if one.signs]
+    if not which:
         return None
-    which = flat if flat.any() else signs
+    several, dim = len(judged) > 1, max(one.dim for one in judged)
+    std, size, rank = (float(np.median([getattr(one, name) for one in which])) for name in ("std", "size", "rank"))
     what = (
-        f"collapsed (median feature std {np.median(std[which]):.3g}, effective rank {np.median(rank[which]):.2g} of "
-        f"{features.shape[-1]})"
-        if flat.any()
-        else f"saturated (mean |feature| {np.median(size[which]):.3g} of at most 1, so that each is hardly more than a "
-        "sign)"
+        f"collapsed ({'median ' if several else ''}feature std {std:.3g}, effective rank {rank:.2g} of {dim})"
+        if flat
+        else f"saturated (mean |feature| {size:.3g} of at most 1, so that each is hardly more than a sign)"
     )
+    where = f" in {len(which)} of {len(judged)} members" if several else ""
     return Finding(
         "collapse",
-        "severe" if flat.any() else "warning",
-        f"the representation {what} in {int(which.sum())} of {len(std)} members: it tells few states apart, and the "
-        "estimate drifts to the log's mean reward/(1−γ)",
+        "severe" if flat else "warning",
+        f"the representation {what}{where}: it tells few states apart, and the estimate drifts to the log's mean "
+        "reward/(1−γ)",
         "compare with mean-reward; use fqe on the native representation, or rope-range",
         {
-            "feature_std": float(np.median(std)),
-            "feature_size": float(np.median(size)),
-            "effective_rank": float(np.median(rank)),
-            "dim": features.shape[-1],
-            "members": int(which.sum()),
+            "feature_std": float(np.nanmedian([one.std for one in judged])),
+            "feature_size": float(np.nanmedian([one.size for one in judged])),
+            "effective_rank": float(np.nanmedian([one.rank for one in judged])),
+            "dim": dim,
+            "members": len(which),
         },
     )
 

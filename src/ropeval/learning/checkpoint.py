@@ -1,7 +1,9 @@
 """Where training left off: written after each chunk, whole or not at all."""
 
 import json
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +42,27 @@ class Checkpoint:
 
     folder: Path
     fingerprint: str
+    began: float = field(default_factory=time.monotonic, compare=False)  # this attempt at the run
+
+    @property
+    def seconds(self) -> float:
+        """That the run has taken so far: this attempt, and earlier ones up to what they saved last."""
+        return self._earlier + time.monotonic() - self.began
+
+    @cached_property
+    def _earlier(self) -> float:
+        # Every stage's file knows the whole run's seconds. Names that begin with a dot are files cut short.
+        paths = [path for path in self.folder.glob("*.npz") if not path.name.startswith(".")]
+        found = [_about(read_npz(path, ("about",))) for path in paths]
+        return max((a.get("seconds", 0.0) for a in found if a["fingerprint"] == self.fingerprint), default=0.0)
 
     def save(self, stage: str, snapshot: Snapshot) -> None:
         leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(snapshot.state)]
         arrays: dict[str, Any] = {f"leaf{i}": leaf for i, leaf in enumerate(leaves)}
         arrays |= {f"curve_{name}": values for name, values in snapshot.curves.items()}
         arrays["diverged_at"] = snapshot.diverged_at
-        arrays["about"] = np.array(json.dumps({"fingerprint": self.fingerprint, "step": snapshot.step}))
+        about = {"fingerprint": self.fingerprint, "step": snapshot.step, "seconds": self.seconds}
+        arrays["about"] = np.array(json.dumps(about))
 
         def write(path: Path) -> None:
             with path.open("wb") as file:
@@ -60,7 +76,7 @@ class Checkpoint:
         if not path.exists():
             return None
         arrays = read_npz(path)
-        about = json.loads(str(arrays["about"]))
+        about = _about(arrays)
         if about["fingerprint"] != self.fingerprint:
             return None
         wanted, tree = jax.tree.flatten(shapes)
@@ -78,3 +94,8 @@ class Checkpoint:
 
     def _path(self, stage: str) -> Path:
         return self.folder / f"{stage}.npz"
+
+
+def _about(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    about: dict[str, Any] = json.loads(str(arrays["about"]))
+    return about

@@ -9,7 +9,7 @@ from ropeval.bench.report.training import training_charts
 from ropeval.bench.rows import BASELINES, load_curves, load_rows, load_study
 from ropeval.bench.summary import summarise
 from ropeval.report.charts import Palette
-from tests.bench.studies import hyper, runs, small_study, write_study
+from tests.bench.studies import curve, hyper, runs, small_study, write_study
 
 
 def charts_of(folder):
@@ -66,6 +66,39 @@ def test_losses_and_features_show_the_default_and_faintly_the_rest(charts):
     assert {s.group for s in charts["loss-q"].panels[0].series} == {"fqe", "rope+fqe"}
     assert series(charts["feature-std"], "rope+fqe", kind="line").y == pytest.approx([0.4, 0.2, 0.1])
     assert charts["feature-std"].legend[0].group == "mean-reward (trains nothing)"
+
+
+def test_sign_patterns_are_counted_on_one_scale_that_begins_at_one(charts):
+    chart = charts["feature-codes"]
+    assert series(chart, "rope+fqe", kind="line").y == pytest.approx([40.0, 20.0, 10.0])
+    assert chart.y_log
+    assert chart.y_range == pytest.approx((0.9, 50.0))
+
+
+def test_the_captions_of_features_say_what_saturation_looks_like(charts):
+    assert "Near 0, the features are constant" in charts["feature-std"].caption
+    assert "A large one is no sign of health" in charts["feature-std"].caption
+    assert "Near 1 in methods that end in tanh, the features are saturated" in charts["feature-size"].caption
+    assert "how many different inputs the estimator is left with" in charts["feature-codes"].caption
+
+
+def test_a_task_on_which_nothing_recorded_a_metric_has_no_panel_of_it(tmp_path):
+    """`a` has an encoder without sign patterns, `b` one with them, `c` has none, and on `d` nothing was trained."""
+    rows = [r for task in ("a", "b") for r in runs(task, "rope+fqe", [110.0, 111.0])]
+    rows += runs("c", "fqe", [110.0, 111.0]) + [r for task in "abcd" for r in runs(task, "mean-reward", [90.0])]
+    curves = []
+    for one in rows[:6]:
+        curves += curve(one, "fqe", "estimate", {1: 0.0, 2: 110.0})
+    for one in rows[:4]:
+        curves += curve(one, "rope", "feature_size", {1: 0.5, 2: 1.0})
+    for one in rows[2:4]:
+        curves += curve(one, "rope", "feature_codes", {1: 9.0, 2: 4.0})
+    made = charts_of(write_study(tmp_path, rows, curves))
+    assert [panel.title for panel in made["feature-size"].panels] == ["a", "b"]
+    assert [panel.title for panel in made["feature-codes"].panels] == ["b"]
+    assert [panel.title for panel in made["errors-discounted-default"].panels] == ["a", "b", "c"]
+    assert "feature-std" not in made
+    assert "loss-phi" not in made
 
 
 def test_both_truths_and_every_estimate(charts):

@@ -32,7 +32,8 @@ def test_all_the_paper_s_tables_and_figures_are_there(small):
     tables = {p.stem for p in small.glob("tables/*.tex")}
     assert tables >= {"overall", "overview-discounted", "overview-mean-reward", "scores-discounted", "both-truths"}
     figures = {p.stem for p in small.glob("figures/*.csv")}
-    expected = {"two-truths", "estimates", "loss-phi", "loss-q", "feature-mean", "feature-std", "feature-size"}
+    expected = {"two-truths", "estimates", "loss-phi", "loss-q"}
+    expected |= {f"feature-{name}" for name in ("mean", "std", "size", "codes")}
     for truth in ("discounted", "mean-reward"):
         expected |= {f"profiles-{truth}", f"sensitivity-beta-{truth}", f"sensitivity-dim-{truth}"}
         expected |= {f"errors-{truth}-default", f"errors-{truth}-best"}

@@ -14,6 +14,23 @@ FEATURES = {
     "feature_mean": "mean of the features",
     "feature_std": "standard deviation of the features",
     "feature_size": "mean size of the features",
+    "feature_codes": "number of sign patterns",
+}
+AVERAGED = "Over pairs of the log for each dimension, then averaged over the dimensions"
+MEASURED = {
+    "feature_mean": AVERAGED,
+    "feature_std": AVERAGED,
+    "feature_size": AVERAGED,
+    "feature_codes": "The different patterns of signs that some 1,000 pairs of the log have, each counted by how "
+    "common it is (1/Σp²)",
+}
+READING = {
+    "feature_std": "Near 0, the features are constant, and all pairs look alike to q. A large one is no sign of "
+    "health: features that are mere signs have it, too; see their size.",
+    "feature_size": "Near 1 in methods that end in tanh, the features are saturated: each is a sign, and the number of "
+    "sign patterns, where it was recorded, says how many different inputs the estimator is left with.",
+    "feature_codes": "1: all pairs have the same signs. Where the features are saturated (a size near 1), this is how "
+    "many different inputs the estimator is left with; where they are not, their sizes tell more apart.",
 }
 
 
@@ -30,7 +47,8 @@ def error_curves(summary: Summary, curves: Curves, palette: Palette, truth: str,
     panels, seen = [], []
     for task in summary.tasks:
         values, drawn, marks = summary.truths[truth, task], [], []
-        for method in summary.methods if not values.trouble.startswith("RMAE is undefined") else ():
+        undefined = values.trouble.startswith("RMAE is undefined")
+        for method in summary.methods if not undefined else ():
             runs = summary.runs.get((task, method))
             if runs is None:
                 continue
@@ -43,7 +61,8 @@ def error_curves(summary: Summary, curves: Curves, palette: Palette, truth: str,
                 errors = summary.errors(truth, task, method)[hyper]
                 marks.append(Mark(method, palette[method], float(iqm(errors))))
                 seen.append(np.array([marks[-1].value]))
-        panels.append(Panel(task, drawn, marks, note="RMAE is undefined"))
+        if drawn or undefined:  # level lines alone would need steps that nobody took
+            panels.append(Panel(task, drawn, marks, note="RMAE is undefined"))
     which = (
         "each method at its default setting"
         if choice == "default"
@@ -53,7 +72,8 @@ def error_curves(summary: Summary, curves: Curves, palette: Palette, truth: str,
         slug=f"errors-{truth.replace('_', '-')}-{choice}",
         title=f"Error over training, {'default' if choice == 'default' else 'best†'} setting; {TRUTHS[truth]}",
         caption=f"IQM of RMAE over seeds with 95 % bootstrap bands, {which}. Methods without a curve are level lines. "
-        "A line that leaves the top goes beyond the scale; one that ends has diverged. Lower is better.",
+        "A line that leaves the top goes beyond the scale; one that ends has diverged, or was trained for fewer steps. "
+        "Lower is better.",
         panels=panels,
         legend=legend(summary.methods, palette),
         x_label="gradient step of the estimator",
@@ -80,24 +100,31 @@ def losses(summary: Summary, curves: Curves, palette: Palette, part: str) -> Cha
 
 
 def features(summary: Summary, curves: Curves, palette: Palette, metric: str) -> Chart:
-    what = FEATURES[metric]
-    hint = {
-        "feature_std": " Near 0, all pairs look alike to q: the representation collapsed.",
-        "feature_size": " Near 1 in methods that end in tanh, every feature is hardly more than a sign.",
-    }.get(metric, "")
+    what, reading = FEATURES[metric], READING.get(metric, "")
+    panels = _over_settings(summary, curves, palette, metric, "encoder")
+    counted = metric == "feature_codes"
     return Chart(
         slug=metric.replace("_", "-"),
         title=f"Representations: {what}",
-        caption=f"Over all pairs of the log for each dimension, then averaged over the dimensions; IQM over seeds with "
-        f"95 % bootstrap bands at the default setting, thin lines are the grid's other settings.{hint}",
-        panels=_over_settings(summary, curves, palette, metric, "encoder"),
+        caption=f"{MEASURED[metric]}; IQM over seeds with 95 % bootstrap bands at the default setting, thin lines are "
+        f"the grid's other settings. {reading}".strip(),
+        panels=panels,
         legend=_trained(summary, curves, palette, metric, "encoder"),
         x_label="gradient step of φ (the encoder)",
         y_label=what,
+        y_log=counted,
+        y_range=_from_one(panels) if counted else None,
     )
 
 
+def _from_one(panels: list[Panel]) -> tuple[float, float]:
+    """A range for counts that are compared between tasks: from one to the largest."""
+    seen = np.concatenate([np.ones(1), *(series.y for panel in panels for series in panel.series)])
+    return 0.9, 1.25 * max(2.0, float(seen[np.isfinite(seen)].max()))
+
+
 def _over_settings(summary: Summary, curves: Curves, palette: Palette, metric: str, part: str) -> list[Panel]:
+    """A panel for each task on which something recorded the metric."""
     panels = []
     for task in summary.tasks:
         drawn: list[Series] = []
@@ -117,7 +144,8 @@ def _over_settings(summary: Summary, curves: Curves, palette: Palette, metric: s
                     faint.append(Series(method, palette[method], found.steps, found.value, kind="faint"))
             if faint:
                 drawn.insert(0, joined(faint))
-        panels.append(Panel(task, drawn))
+        if drawn:
+            panels.append(Panel(task, drawn))
     return panels
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from ropeval.bench.completeness import Gap, find_gaps
+from ropeval.bench.completeness import Gap, find_gaps_of_all
 from ropeval.bench.lines import gather
 from ropeval.bench.report.charts import all_charts
 from ropeval.bench.report.numbers import chart_frame, frames
@@ -117,7 +117,7 @@ def make_report(results: Results, curves: pl.DataFrame, protocol: str, say: Prog
     palette = Palette(summary.methods, BASELINES)
     lines = gather(curves.filter(pl.col("protocol").cast(pl.String) == protocol))
     charts = [*all_charts(summary, palette), *training_charts(summary, lines, palette)]
-    gaps = find_gaps(results.study, mine.rows, results.failures)
+    gaps = find_gaps_of_all(results.parts, mine.rows)
     called = " ".join(folder.resolve().name for folder in results.folders)
     source = source_line(mine.rows, f"ropeval bench report {called}", results.name)
     tables, missing = all_tables(summary, gaps, results.failures, source)

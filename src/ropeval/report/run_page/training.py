@@ -17,6 +17,7 @@ HEIGHT = 280
 FEATURES = {
     "feature_std": "std of a feature",
     "feature_size": "mean |feature|",
+    "feature_codes": "number of sign patterns",
     "feature_mean": "mean of the features",
     "effective_rank": "effective rank",
 }
