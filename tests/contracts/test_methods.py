@@ -10,35 +10,29 @@ from ropeval.data import Dataset, make_problem
 from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.methods import available_methods, make_method, parts
 from tests.problems import Chain, LinearQuadratic
+from tests.tiny import draws_for, settings, tiny_log, tiny_settings
 
 COMPOSED = ("rope+fqe", "rope-range+fqe", "mico+fqe", "psm+fqe", "random-metric+fqe", "bcrl+fqe", "rope+lspe",
             "bcrl+lspe", "rope-range+dr")  # fmt: skip
 METHODS = [m for m in available_methods() if "+" not in m] + list(COMPOSED)
 IMPORTANCE = ("is", "wis", "pdis", "wpdis")
 NEEDS_DENSITY = (*IMPORTANCE, "dr", "wdr", "psm+fqe", "rope-range+dr")
-TINY = {"steps": 60, "width": 8, "batch": 16, "learning_rate": 1e-3, "rollouts": 16, "horizon": 20}
 
 
-def settings(**values):
-    """These values for every part that has such a field."""
-    return {
-        part: {k: v for k, v in values.items() if k in entry.config.model_fields} for part, entry in parts().items()
-    }
-
-
-def evaluate(log, policy, method, members=2, gamma=0.9, **values):
-    chosen = settings(**(TINY | values))
-    return ropeval.evaluate(log, policy, method, gamma=gamma, members=members, settings=chosen, draws=2)
+def evaluate(log, policy, method, members=2):
+    return ropeval.evaluate(
+        log, policy, method, gamma=0.9, members=members, settings=tiny_settings(), draws=draws_for(log)
+    )
 
 
 @pytest.fixture(scope="module")
 def chain_log():
-    return Chain().log(60)
+    return tiny_log("discrete")
 
 
 @pytest.fixture(scope="module")
 def lq_log():
-    return LinearQuadratic().log(60)
+    return tiny_log("continuous")
 
 
 def problems(chain_log, lq_log):
@@ -54,6 +48,7 @@ def test_discrete_and_continuous_actions_and_the_same_bits_for_the_same_key(chai
         assert first.members
         assert first.value is not None or first.diverged
         assert (first.policy_kind, first.method) == ("stochastic", method)
+        assert {row["stage"] for row in first.curves} <= {*method.split("+"), "behaviour"}  # progress looks them up so
         # Every method takes part in resampling; for one value in two members a spread is enough, where it is finite.
         finite = [value for value in first.replicates if value is not None]
         assert len(set(finite)) == len(finite) or len(set(finite)) > 100
@@ -63,7 +58,7 @@ def test_discrete_and_continuous_actions_and_the_same_bits_for_the_same_key(chai
 @pytest.mark.parametrize("method", METHODS)
 def test_a_member_does_not_depend_on_the_others(lq_log, method):
     policy = LinearQuadratic().policy(0.6)
-    alone, among = evaluate(lq_log, policy, method, members=1), evaluate(lq_log, policy, method, members=3)
+    alone, among = evaluate(lq_log, policy, method, members=1), evaluate(lq_log, policy, method)
     assert alone.members[0] == pytest.approx(among.members[0], rel=1e-12)
 
 
@@ -79,8 +74,8 @@ def test_deterministic_policies_are_judged_or_refused(lq_log, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_interrupted_and_resumed(lq_log, method, tmp_path):
-    problem = make_problem(lq_log, LinearQuadratic().policy(0.6), 0.9, draws=2)
-    chosen = make_method(method, settings(**TINY))
+    problem = make_problem(lq_log, LinearQuadratic().policy(0.6), 0.9, draws=draws_for(lq_log))
+    chosen = make_method(method, tiny_settings())
     whole = answer(problem, chosen, 2, 0)
     interruptions = 0
     for _ in range(40):
@@ -126,6 +121,24 @@ def test_zero_rewards_are_worth_nothing_much(lq_log, method):
 
 
 TRAINED = {"steps": 2000, "width": 32, "batch": 128, "learning_rate": 1e-3, "dim": 8, "rollouts": 256}
+
+
+@pytest.fixture(scope="module")
+def long_chain_log():
+    return Chain().log(1000, seed=3)
+
+
+@pytest.fixture(scope="module")
+def long_lq_log():
+    return LinearQuadratic().log(1000, seed=3)
+
+
+def trained(log, policy, method):
+    return ropeval.evaluate(
+        log, policy, method, gamma=0.9, members=2, settings=settings(**TRAINED), draws=4, resample=False
+    )
+
+
 # Stated tolerances, relative, of the mean of two members on 1,000 episodes. The learned representations lose
 # something, and the corrections of dr and wdr carry the log's own noise. How much is measured in docs/methods; here
 # only that they are not lost themselves.
@@ -138,18 +151,14 @@ EXACT = {
 @pytest.mark.slow
 @pytest.mark.parametrize("method", EXACT)
 @pytest.mark.parametrize("task", ["chain", "linear-quadratic"])
-def test_exact_answers(method, task):
+def test_exact_answers(long_chain_log, long_lq_log, method, task):
     if task == "chain":
         chain = Chain()
-        log, policy, truth = chain.log(1000, seed=3), chain.policy(0.8), chain.values(0.8)[1]
+        log, policy, truth = long_chain_log, chain.policy(0.8), chain.values(0.8)[1]
     else:
         lq = LinearQuadratic()
-        log, policy = lq.log(1000, seed=3), lq.policy(0.6)
-        truth = lq.value_at(log.initial_observations, 0.6)
-    result = ropeval.evaluate(
-        log, policy, method, gamma=0.9, members=2, settings=settings(**TRAINED), draws=4, resample=False
-    )
-    assert result.value == pytest.approx(truth, rel=EXACT[method])
+        log, policy, truth = long_lq_log, lq.policy(0.6), lq.value_at(long_lq_log.initial_observations, 0.6)
+    assert trained(log, policy, method).value == pytest.approx(truth, rel=EXACT[method])
 
 
 @pytest.mark.parametrize("method", ["mean-reward", "lspe"])
@@ -160,12 +169,9 @@ def test_a_constant_reward_exactly(lq_log, method):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["fqe", "fqe-clip", "fqe-ln", "dr", "rope+fqe", "rope-range+fqe", "model"])
-def test_a_constant_reward_after_training(lq_log, method):
-    constant = replace(lq_log, rewards=np.full_like(lq_log.rewards, -1.5))
-    chosen = settings(**TRAINED)
-    result = ropeval.evaluate(
-        constant, LinearQuadratic().policy(0.6), method, gamma=0.9, members=2, settings=chosen, draws=2
-    )
+def test_a_constant_reward_after_training(long_lq_log, method):
+    constant = replace(long_lq_log, rewards=np.full_like(long_lq_log.rewards, -1.5))
+    result = trained(constant, LinearQuadratic().policy(0.6), method)
     tolerance = 0.15 if method == "dr" else 0.03  # its correction multiplies what is left of the error by ratios
     assert result.value == pytest.approx(-15.0, rel=tolerance)
 

@@ -150,11 +150,15 @@ HOSTILE = [
 ]
 
 
+@pytest.fixture(scope="module")
+def imports_done(tmp_path_factory):
+    """The guard forbids imports: have them done."""
+    for kind in ("npz", "d4rl", "d3rlpy", "minari"):
+        load_dataset(logs.WRITERS[kind](tmp_path_factory.mktemp("good"), logs.make_columns()))
+
+
 @pytest.mark.parametrize(("make", "words"), HOSTILE, ids=[words for _, words in HOSTILE])
-def test_hostile_logs_are_refused_at_little_cost(tmp_path, make, words, monkeypatch):
-    (tmp_path / "good").mkdir()
-    for kind in ("npz", "d4rl", "d3rlpy", "minari"):  # the guard forbids imports: have them done
-        load_dataset(logs.WRITERS[kind](tmp_path / "good", logs.make_columns()))
+def test_hostile_logs_are_refused_at_little_cost(imports_done, tmp_path, make, words, monkeypatch):
     path = make(tmp_path)
     monkeypatch.setattr("ropeval.files.BOMB_BYTES", 1 << 26)
     with pytest.raises(UserError, match=words), guarded():  # which also forbids processes, so without the trial in one

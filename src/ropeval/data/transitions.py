@@ -83,12 +83,12 @@ class Transitions:
     def block(self, part: slice | NDArray[np.int64], member: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Features of some rows as one member sees them: [n, d] of the pairs, [n, K, d] of the next ones."""
         own = (member, part) if self.per_member else part
-        x, next_x = np.asarray(self.rows.x[own]), np.asarray(self.rows.next_x[own])
+        x, next_x = np.asarray(on_host(self.rows.x)[own]), np.asarray(on_host(self.rows.next_x)[own])
         return (x, next_x) if self.nets is None else (self._encoded(x, member), self._encoded(next_x, member))
 
     def initial_block(self, part: slice, member: int) -> NDArray[np.float32]:
         """Features of some initial pairs as one member sees them: [n, K, d]."""
-        x = np.asarray(self.initial_x[(member, part) if self.per_member else part])
+        x = np.asarray(on_host(self.initial_x)[(member, part) if self.per_member else part])
         return x if self.nets is None else self._encoded(x, member)
 
     def _encoded(self, x: NDArray[np.float32], member: int) -> NDArray[np.float32]:
@@ -109,6 +109,13 @@ class Transitions:
 jax.tree_util.register_dataclass(
     Transitions, data_fields=["rows", "initial_x", "nets", "starts"], meta_fields=["per_member"]
 )
+
+
+def on_host(values: Any) -> Any:
+    """An array on the CPU as NumPy sees it, where it lies: indexed as it is, JAX would compile a program for every
+    shape of log. Anything else is left where it is, so that only the rows which are asked for travel."""
+    on_cpu = isinstance(values, jax.Array) and all(device.platform == "cpu" for device in values.devices())
+    return np.asarray(values) if on_cpu else values
 
 
 def apply_net(nets: Any, member: jax.Array, x: jax.Array) -> jax.Array:

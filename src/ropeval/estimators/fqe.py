@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from ropeval.data import Problem, Rows, Transitions
+from ropeval.data.transitions import on_host
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
 from ropeval.learning.networks import MLP
@@ -100,8 +101,8 @@ class FittedQ:
         """q̄(s, a) and r + γ·E_{a'~π_e} q̄(s', a') of some logged steps: [M, n] each."""
         data = self.transitions.rows
         own = (slice(None), rows) if self.transitions.per_member else rows
-        reward, discount = (np.asarray(a[rows], np.float64)[None] for a in (data.reward, data.discount))
-        return self._means(data.x[own]), reward + discount * self._means(data.next_x[own])
+        reward, discount = (np.asarray(on_host(a)[rows], np.float64)[None] for a in (data.reward, data.discount))
+        return self._means(on_host(data.x)[own]), reward + discount * self._means(on_host(data.next_x)[own])
 
     def on_logged(self) -> Floats:
         """q̄(s, a) of every logged step: [M, N]."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Problem
+from ropeval.data.transitions import on_host
 from ropeval.evaluation.result import Coverage
 
 Floats = NDArray[np.float32]
@@ -33,15 +34,16 @@ def measure(problem: Problem) -> Coverage:
     rng = np.random.default_rng(0)
     episode = np.repeat(np.arange(data.num_episodes), np.diff(data.starts))  # [N]
     known, asked = _sample(rng, len(data), KNOWN), _sample(rng, len(data), ASKED)
-    log = np.asarray(rows.x[known])  # [n, X]
+    x, next_x = on_host(rows.x), on_host(rows.next_x)
+    log = np.asarray(x[known])  # [n, X]
     centre, unit = log.mean(axis=0), log.std(axis=0)
     unit[unit < FLAT] = 1.0
 
     def scaled(pairs: Floats) -> Floats:
         return np.asarray((pairs - centre) / unit, np.float32)
 
-    reference, logged = scaled(log), scaled(np.asarray(rows.x[asked]))
-    chosen = scaled(np.asarray(rows.next_x[asked])[:, 0])  # one action of the policy per state
+    reference, logged = scaled(log), scaled(np.asarray(x[asked]))
+    chosen = scaled(np.asarray(next_x[asked])[:, 0])  # one action of the policy per state
     own = nearest(logged, reference, episode[asked], episode[known])
     other = nearest(chosen, reference, episode[asked], episode[known])
     edge = float(np.quantile(own, SPREAD_LEVEL))
