@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -54,11 +55,16 @@ def own_tasks():
         os.environ["ROPEVAL_TASKS"] = before
 
 
-@pytest.fixture(scope="module")
-def data(own_tasks, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("data")
+@cache  # once for all modules that import these fixtures
+def collected(place: Path) -> Path:
+    folder = place / "toy-data"
     collect(find_task(TASK), folder, processes=1, truth_episodes=50)
     return folder
+
+
+@pytest.fixture(scope="module")
+def data(own_tasks, tmp_path_factory) -> Path:
+    return collected(tmp_path_factory.getbasetemp())
 
 
 def run(study: Study, folder: Path, data: Path, resume: bool = False):
@@ -67,12 +73,17 @@ def run(study: Study, folder: Path, data: Path, resume: bool = False):
     return run_study(study, [TASK], store, data)
 
 
-@pytest.fixture(scope="module")
-def finished(data, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("study") / "toy"
-    outcome = run(STUDY, folder, data)
+@cache
+def whole_study(place: Path) -> Path:
+    folder = place / "toy-study"
+    outcome = run(STUDY, folder, collected(place))
     assert (outcome.members, outcome.refused, outcome.failed) == (12, 1, 0)
     return folder
+
+
+@pytest.fixture(scope="module")
+def finished(data, tmp_path_factory) -> Path:
+    return whole_study(tmp_path_factory.getbasetemp())
 
 
 def scores(folder: Path) -> pl.DataFrame:
@@ -240,9 +251,11 @@ def test_status_counts_what_is_done_and_what_runs(finished):
     assert states[3].steps == 40
 
 
-def command(study: Path, out: Path, data: Path, *more: str) -> list[str]:
-    start = [sys.executable, "-m", "ropeval", "bench", "run", str(study)]
-    return [*start, "--out", str(out), "--data", str(data), "--resume", *more]
+def call(*words: str) -> None:
+    """The program, which must end well."""
+    with pytest.raises(SystemExit) as left:
+        main(["bench", *words])
+    assert not left.value.code
 
 
 def write_toml(path: Path) -> Path:
@@ -253,23 +266,23 @@ def write_toml(path: Path) -> Path:
     return path
 
 
-def test_two_processes_one_of_them_killed_and_then_resumed(finished, data, tmp_path):
+def test_two_processes_one_of_them_killed_and_then_resumed(finished, data, tmp_path, capsys):
     study, out = write_toml(tmp_path / "toy.toml"), tmp_path / "out"
-    pair = [subprocess.Popen(command(study, out, data), stderr=subprocess.DEVNULL) for _ in range(2)]
+    words = ["run", str(study), "--out", str(out), "--data", str(data), "--resume"]
+    command = [sys.executable, "-m", "ropeval", "bench", *words]
+    pair = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(2)]
     deadline = time.monotonic() + 300
     while not list(out.glob("units/*.rows.parquet")) and time.monotonic() < deadline:
         time.sleep(0.05)
     pair[0].send_signal(signal.SIGKILL)
     assert pair[1].wait(300) == 0
     pair[0].wait()
-    done = subprocess.run(command(study, out, data), capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    call(*words)
     assert scores(out).equals(scores(finished))
     assert not list((out / "work").glob("*.json"))
-    shown = subprocess.run(
-        [sys.executable, "-m", "ropeval", "bench", "status", str(out)], capture_output=True, text=True, timeout=100
-    )
-    assert "12 of 12 members done" in " ".join(shown.stdout.split())
+    capsys.readouterr()
+    call("status", str(out))
+    assert "12 of 12 members done" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

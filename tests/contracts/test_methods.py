@@ -35,6 +35,14 @@ def lq_log():
     return tiny_log("continuous")
 
 
+def stages(method):
+    """What has curves: the parts by their names, since the progress bar looks them up; some train something shared."""
+    encoder, _, estimator = method.rpartition("+")
+    own = {"mean-reward": (), "mean-return": (), "dr": ("fqe", "behaviour"), "wdr": ("fqe", "behaviour")}
+    own |= dict.fromkeys(IMPORTANCE, ("behaviour",))
+    return {encoder, *own.get(estimator, (estimator,))} - {""}
+
+
 def problems(chain_log, lq_log):
     """A discrete and a continuous problem, each with a stochastic policy."""
     return [(chain_log, Chain().policy(0.8)), (lq_log, LinearQuadratic().policy(0.6))]
@@ -48,7 +56,7 @@ def test_discrete_and_continuous_actions_and_the_same_bits_for_the_same_key(chai
         assert first.members
         assert first.value is not None or first.diverged
         assert (first.policy_kind, first.method) == ("stochastic", method)
-        assert {row["stage"] for row in first.curves} <= {*method.split("+"), "behaviour"}  # progress looks them up so
+        assert {row["stage"] for row in first.curves} == stages(method)
         # Every method takes part in resampling; for one value in two members a spread is enough, where it is finite.
         finite = [value for value in first.replicates if value is not None]
         assert len(set(finite)) == len(finite) or len(set(finite)) > 100
@@ -120,7 +128,15 @@ def test_zero_rewards_are_worth_nothing_much(lq_log, method):
     assert abs(result.value) < 25
 
 
-TRAINED = {"steps": 2000, "width": 32, "batch": 128, "learning_rate": 1e-3, "dim": 8, "rollouts": 256}
+TRAINED = {
+    "steps": 2000,
+    "behaviour_steps": 1000,
+    "width": 32,
+    "batch": 128,
+    "learning_rate": 1e-3,
+    "dim": 8,
+    "rollouts": 256,
+}
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +160,7 @@ def trained(log, policy, method):
 # only that they are not lost themselves.
 EXACT = {
     "fqe": 0.05, "fqe-clip": 0.05, "fqe-deep": 0.06, "fqe-ln": 0.06, "dr": 0.12, "wdr": 0.12, "model": 0.06,
-    "rope-range+fqe": 0.10, "bcrl+lspe": 0.25, "bcrl+fqe": 0.25, "rope-range+dr": 0.10,
+    "rope-range+fqe": 0.10, "bcrl+lspe": 0.15, "bcrl+fqe": 0.25, "rope-range+dr": 0.10,
 }  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from ropeval.policies import CallablePolicy, UniformPolicy
 from ropeval.tabular import metrics
 from ropeval.tabular.mdp import TabularMDP
 from tests.problems import Chain, LinearQuadratic
+from tests.tiny import draws_for, tiny_log, tiny_settings
 
 CHAIN = Chain(size=3, terminates=False)
 RIGHT = 0.8
@@ -220,16 +221,13 @@ def test_psm_refuses_a_policy_without_probabilities(policy: CallablePolicy, why:
 
 # --- all of them, trained -------------------------------------------------------------------------------------
 
-TINY = {"width": 16, "depth": 1, "steps": 20, "batch": 32}
-
 
 @pytest.mark.parametrize("name", ["rope-range", "mico", "psm", "random-metric"])
 @pytest.mark.parametrize("kind", ["discrete", "continuous"])
 def test_runs_by_name(name: str, kind: str) -> None:
-    chain, lq = Chain(), LinearQuadratic()
-    log = chain.log(10) if kind == "discrete" else lq.log(10)
-    policy = chain.policy(0.8) if kind == "discrete" else lq.policy(0.3)
-    ask = partial(evaluate, log, policy, f"{name}+lspe", gamma=0.9, settings={name: TINY})
+    log = tiny_log(kind)
+    policy = Chain().policy(0.8) if kind == "discrete" else LinearQuadratic().policy(0.3)
+    ask = partial(evaluate, log, policy, f"{name}+lspe", gamma=0.9, settings=tiny_settings(), draws=draws_for(log))
     answer = ask(members=2)
     assert np.isfinite(answer.members).all()
     assert answer.members[0] != answer.members[1]

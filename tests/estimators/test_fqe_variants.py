@@ -1,4 +1,4 @@
-"""The named variants of FQE: each is what its name says, and each finds the chain's value."""
+"""The named variants of FQE: each is what its name says. That each finds known values is in tests/contracts."""
 
 import jax
 import jax.numpy as jnp
@@ -8,20 +8,8 @@ from ropeval.data import Rows
 from ropeval.estimators import ESTIMATORS
 from ropeval.estimators.fqe import action_value, make_learner
 from ropeval.estimators.fqe_variants import FQEClipConfig
-from ropeval.evaluation.evaluate import evaluate
 from ropeval.evaluation.methods import make_method
 from ropeval.learning.optimise import huber
-from tests.problems import Chain
-
-SMALL = {"width": 32, "steps": 1500, "learning_rate": 2e-3, "tau": 0.05, "batch": 128}
-
-
-@pytest.mark.parametrize("name", ["fqe-clip", "fqe-deep", "fqe-ln"])
-def test_finds_the_value_of_the_chain(name: str) -> None:
-    chain = Chain()
-    answer = evaluate(chain.log(300), chain.policy(0.8), name, gamma=chain.gamma, members=2, settings={name: SMALL})
-    assert answer.value == pytest.approx(chain.values(0.8)[1], abs=0.06)
-    assert {row["stage"] for row in answer.curves} == {name}  # the progress bar looks stages up by part
 
 
 def test_each_is_what_its_name_says() -> None:
@@ -44,8 +32,9 @@ def test_targets_are_clipped_to_what_the_rewards_allow() -> None:
     state = state._replace(target=jax.tree.map(lambda a: 1e4 * a, state.params))
     x = jax.random.normal(jax.random.key(1), (4, 3))
     batch = Rows(x, jax.random.normal(jax.random.key(2), (4, 1, 3)), jnp.zeros(4), jnp.full(4, gamma))
-    wild = gamma * action_value(state.target, batch.next_x, gamma)[:, 0]
+    q = jax.jit(action_value, static_argnums=2)
+    wild = gamma * q(state.target, batch.next_x, gamma)[:, 0]
     assert float(jnp.abs(wild).min()) > 100  # all of them beyond the bounds
-    error = jnp.where(wild > 0, high, low) / (1 - gamma) - action_value(state.params, x, gamma)
+    error = jnp.where(wild > 0, high, low) / (1 - gamma) - q(state.params, x, gamma)
     _, metrics = jax.jit(learner.update)(state, batch, jax.random.key(3), hyper)
     assert float(metrics["loss"]) == pytest.approx(float(huber(error, config.huber_delta).mean()), rel=1e-5)

@@ -12,26 +12,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ropeval.data import make_problem
-from ropeval.encoders.rope import RopeConfig
 from ropeval.encoders.rope import fit as fit_rope
 from ropeval.errors import UserError
 from ropeval.estimators import fqe
 from ropeval.learning import engine
 from ropeval.learning.checkpoint import Checkpoint, Snapshot
 from ropeval.learning.engine import Learner, Run, member_keys, train
-from tests.problems import LinearQuadratic
-
-CONFIG = fqe.FQEConfig(width=16, batch=32, steps=120)
+from tests.learning.small import FQE, ROPE, lq_problem
 
 
 @pytest.fixture(scope="module")
 def problem():
-    lq = LinearQuadratic()
-    return make_problem(lq.log(50), lq.policy(0.5), 0.9, draws=2)
+    return lq_problem()
 
 
-def estimates(problem, run, config=CONFIG):
+def estimates(problem, run, config=FQE):
     return fqe.estimate(problem, config, run).values
 
 
@@ -53,19 +48,21 @@ def test_a_member_alone_gives_what_it_gives_among_twenty(problem):
 @pytest.mark.parametrize("method", ["fqe", "rope"])
 def test_vectorised_members_agree_with_threads(problem, method):
     def final(arrangement):
-        run = Run(member_keys(0, 3), arrangement=arrangement)
+        run = Run(member_keys(0, 2), arrangement=arrangement)
         if method == "fqe":
-            return fqe.estimate(problem, CONFIG, run).values
-        encoded = fit_rope(problem, RopeConfig(width=16, batch=32, steps=60), run).transitions
-        q = fqe.estimate(replace(problem, transitions=encoded), CONFIG, run).values
+            return fqe.estimate(problem, FQE, run).values
+        encoded = fit_rope(problem, ROPE, run).transitions
+        q = fqe.estimate(replace(problem, transitions=encoded), FQE, run).values
         return np.concatenate([np.asarray(encoded.rows.x).mean(axis=(1, 2)), q])
 
     np.testing.assert_allclose(final("threads"), final("vectorised"), rtol=2e-3, atol=2e-3)
 
 
 def test_the_chunk_length_does_not_matter(problem, monkeypatch):
+    """Chunks of 10, and of 14 with 4 left over."""
     whole = estimates(problem, Run(member_keys(0, 2)))
-    monkeypatch.setattr(engine, "CURVE_POINTS", 7)
+    monkeypatch.setattr(engine, "CURVE_POINTS", 4)
+    monkeypatch.setattr(engine, "MIN_CHUNK", 14)
     np.testing.assert_array_equal(estimates(problem, Run(member_keys(0, 2))), whole)
 
 
@@ -75,9 +72,9 @@ def test_resuming_gives_the_same_bits(problem, tmp_path, method):
 
     def fit(run):
         if method == "fqe":
-            done = fqe.estimate(problem, CONFIG, run)
+            done = fqe.estimate(problem, FQE, run)
             return done.values, done.trained["fqe"]
-        done = fit_rope(problem, RopeConfig(width=16, batch=32, steps=60), run)
+        done = fit_rope(problem, ROPE, run)
         return np.asarray(done.transitions.rows.x), done.trained["rope"]
 
     expected, expected_curves = fit(Run(member_keys(0, 2)))
@@ -145,7 +142,7 @@ def test_a_diverging_member_is_marked_and_does_not_stop_the_others(problem):
 
 
 def test_learning_rates_are_per_member(problem):
-    learner = fqe.make_learner(CONFIG, problem.transitions.dim, 0.9)
+    learner = fqe.make_learner(FQE, problem.transitions.dim, 0.9)
     keys = jnp.stack([member_keys(0, 1)[0]] * 2)
     trained = train(learner, problem.transitions, {"learning_rate": jnp.array([0.0, 1e-3])}, 50, Run(keys), "fqe")
     start = learner.init(jax.random.fold_in(keys[0], __import__("zlib").crc32(b"fqe")), {})
@@ -162,18 +159,14 @@ def test_progress_never_goes_back_and_ends_at_one(problem):
     assert seen[-1] == 1.0
 
 
-def test_members_are_sharded_over_devices(tmp_path):
+def test_members_are_sharded_over_devices(problem):
     """Four pretended devices, in a process of its own since JAX counts them once."""
     program = """
 import json, jax, numpy as np
-from ropeval.data import make_problem
 from ropeval.estimators import fqe
 from ropeval.learning.engine import Run, member_keys, _Vectorised
-from tests.problems import LinearQuadratic
-lq = LinearQuadratic()
-problem = make_problem(lq.log(50), lq.policy(0.5), 0.9, draws=2)
-config = fqe.FQEConfig(width=16, batch=32, steps=120)
-fitted = fqe.fit_q(problem, config, Run(member_keys(0, 6), arrangement="vectorised"))
+from tests.learning.small import FQE, lq_problem
+fitted = fqe.fit_q(lq_problem(), FQE, Run(member_keys(0, 6), arrangement="vectorised"))
 devices = len(fitted.trained.state.params.head.weight.sharding.device_set)
 values = fitted.on_initial().mean(-1).tolist()
 print(json.dumps([jax.device_count(), devices, values]))
@@ -190,6 +183,4 @@ print(json.dumps([jax.device_count(), devices, values]))
     assert done.returncode == 0, done.stderr
     present, used, values = json.loads(done.stdout.splitlines()[-1])
     assert (present, used) == (4, 3)  # six members divide evenly over three of the four
-    lq = LinearQuadratic()
-    problem = make_problem(lq.log(50), lq.policy(0.5), 0.9, draws=2)
     np.testing.assert_allclose(values, estimates(problem, Run(member_keys(0, 6))), rtol=2e-3)

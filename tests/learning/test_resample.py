@@ -10,6 +10,7 @@ from ropeval.data import Dataset, make_problem
 from ropeval.estimators import ESTIMATORS, fqe
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples, alias_table, row_table
+from tests.learning.small import EPISODES, FQE, lq_problem
 from tests.problems import Chain, LinearQuadratic
 
 
@@ -97,16 +98,14 @@ def test_training_sees_the_members_own_episodes_only(arrangement):
         def counts(self, first, count):
             return np.eye(4, dtype=np.int64)[first : first + count] * 4
 
-    config = fqe.FQEConfig(width=16, batch=32, steps=600, learning_rate=3e-3, tau=0.1)
+    config = FQE.model_copy(update={"steps": 500, "learning_rate": 3e-3, "tau": 0.1})
     run = Run(member_keys(0, 4), arrangement=arrangement, resamples=One(0, 4))
     np.testing.assert_allclose(fqe.estimate(problem, config, run).values, np.arange(4) / 0.5, atol=0.35)
 
 
 def test_arrangements_agree_on_resamples():
-    lq = LinearQuadratic()
-    problem = make_problem(lq.log(30), lq.policy(0.5), 0.9, draws=2)
-    config = fqe.FQEConfig(width=16, batch=32, steps=60)
-    runs = [Run(member_keys(0, 3), arrangement=a, resamples=Resamples(0, 30)) for a in ("threads", "vectorised")]
-    one, two = (fqe.estimate(problem, config, run).values for run in runs)
+    problem, resamples = lq_problem(), Resamples(0, EPISODES)
+    runs = [Run(member_keys(0, 2), arrangement=a, resamples=resamples) for a in ("threads", "vectorised")]
+    one, two = (fqe.estimate(problem, FQE, run).values for run in runs)
     np.testing.assert_allclose(one, two, rtol=2e-3, atol=2e-3)
-    assert (one != fqe.estimate(problem, config, Run(member_keys(0, 3))).values).all()
+    assert (one != fqe.estimate(problem, FQE, Run(member_keys(0, 2))).values).all()

@@ -10,7 +10,6 @@ import pytest
 from ropeval.data import make_problem, open_columns, streaming, write_columns
 from ropeval.data.streaming import Pairs, spill, take
 from ropeval.encoders import ENCODERS
-from ropeval.encoders.rope import RopeConfig
 from ropeval.encoders.rope import fit as fit_rope
 from ropeval.errors import UserError
 from ropeval.estimators import fqe, lspe
@@ -18,10 +17,9 @@ from ropeval.learning import stream
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples
+from tests.learning.small import DRAWS, EPISODES, FQE, ROPE
 from tests.problems import Chain, LinearQuadratic
 
-FQE = fqe.FQEConfig(width=16, batch=32, steps=60)
-ROPE = RopeConfig(width=16, batch=32, steps=60)
 RUN = Run(member_keys(0, 2))
 
 
@@ -35,11 +33,11 @@ def small(monkeypatch):
 
 def problems(task, policy, folder, request):
     """The same question twice: held in memory, and streamed from mapped columns."""
-    log = task.log(60)
-    held = make_problem(log, policy, 0.9, draws=2)
+    log = task.log(EPISODES)
+    held = make_problem(log, policy, 0.9, draws=DRAWS)
     write_columns(folder / "log", log)
     request.getfixturevalue("small")
-    streamed = make_problem(open_columns(folder / "log"), policy, 0.9, draws=2)
+    streamed = make_problem(open_columns(folder / "log"), policy, 0.9, draws=DRAWS)
     assert not held.transitions.streamed
     assert streamed.transitions.streamed
     return held, streamed
@@ -78,7 +76,7 @@ def test_fqe_gives_the_same_bits(both):
 
 
 def test_resampled_episodes_give_the_same_bits(lq):
-    run = replace(RUN, resamples=Resamples(3, 60))
+    run = replace(RUN, resamples=Resamples(3, EPISODES))
     held, streamed = (fqe.estimate(p, FQE, run).values for p in lq)
     np.testing.assert_array_equal(held, streamed)
     assert (held != fqe.estimate(lq[0], FQE, RUN).values).all()
@@ -98,7 +96,7 @@ def test_rope_learns_the_same_encoder_and_fqe_agrees_on_it(lq):
 @pytest.mark.parametrize("encoder", ["bcrl", "random-metric", "mico"])
 def test_other_encoders_stream_too(lq, encoder):
     entry = ENCODERS[encoder]
-    config = entry.config(width=16, batch=32, steps=20)
+    config = entry.config(width=16, depth=1, batch=32, steps=20)
     held, streamed = (entry.fit(p, config, RUN) for p in lq)
     for part in (slice(0, 50), slice(550, 600)):
         for a, b in zip(held.transitions.block(part, 1), streamed.transitions.block(part, 1), strict=True):
