@@ -1,4 +1,4 @@
-"""Write docs/reproduction: the paper's table beside ours, the numbers behind each claim, the picture, values, seconds.
+"""Write docs/reproduction: the paper's table beside ours, the numbers behind each claim, the picture, and what it took.
 
     python -m benchmarks.reproduction
     python -m benchmarks.reproduction --study STUDY [STUDY…] --out FOLDER
@@ -13,6 +13,7 @@ from benchmarks.reproduction.cells import cells_page
 from benchmarks.reproduction.claims import claims_page
 from benchmarks.reproduction.evidence import gather
 from benchmarks.reproduction.headline import draw_headline
+from benchmarks.reproduction.seeds import seeds_page
 from benchmarks.reproduction.values import timings_page, values_page
 
 from ropeval.files import write_text
@@ -33,6 +34,7 @@ def main() -> None:
         "claims.md": claims_page(evidence),
         "values.md": values_page(evidence, PAPER / "independent.toml"),
         "timings.md": timings_page(evidence),
+        "seeds.md": seeds_page(evidence),
     }
     for name, words in pages.items():
         write_text(options.out / name, words)

@@ -10,7 +10,7 @@ from benchmarks.reproduction.published import Published, read_published
 
 from ropeval.bench.completeness import Gap, find_gaps_of_all
 from ropeval.bench.report.write import source_line
-from ropeval.bench.results import Results, load_results
+from ropeval.bench.results import Part, Results, load_results
 from ropeval.bench.summary import Summary, summarise
 from ropeval.bench.tasks import all_tasks
 from ropeval.report.typeset import Table, to_markdown
@@ -35,6 +35,7 @@ class Evidence:
     d4rl: list[str]  # in the paper's order, run or not
     custom: list[str]
     logs: list[str]  # tasks whose rows come from several logs
+    parts: tuple[Part, ...]  # the folders, each as it is
     _picks: dict[tuple[str, str, str, str], Pick | None] = field(default_factory=dict)
 
     @property
@@ -89,7 +90,8 @@ def gather(folders: Sequence[Path], published: Path) -> Evidence:
     custom = [t for t in (*all_tasks(), *summary.tasks) if t.startswith("custom/")]
     source = source_line(rows, COMMAND, results.name)
     features = _features(results)
-    return Evidence(summary, paper, gaps, features, source, d4rl, list(dict.fromkeys(custom)), results.logs)
+    custom = list(dict.fromkeys(custom))
+    return Evidence(summary, paper, gaps, features, source, d4rl, custom, results.logs, results.parts)
 
 
 def _features(results: Results) -> pl.DataFrame:

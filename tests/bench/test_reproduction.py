@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.reproduction import cells, claims, values
+from benchmarks.reproduction import cells, claims, seeds, values
 from benchmarks.reproduction.choices import PICKS, improvement, outcome, tally
 from benchmarks.reproduction.evidence import gather
 from benchmarks.reproduction.headline import draw_headline, finding
@@ -134,3 +134,29 @@ class TestPages:
         assert title.endswith("on 1 of 1 datasets")
         assert [path.name for path in draw_headline(evidence, tmp_path)] == ["headline.png", "headline.svg"]
         assert "made up; commit abc1234" in (tmp_path / "headline.svg").read_text(encoding="utf-8")
+
+    def test_few_seeds_beside_many_and_beside_another_log(self, tmp_path):
+        task, about = "d4rl/hopper-medium", {"protocol": "paper", "hyper": LOW, "default": False}
+        many = runs(task, "rope+fqe", [130.0] * 5 + [120.0] * 4 + [None], **about)
+        other = runs(task, "rope+fqe", [140.0] * 5, data_sha256="another log", **about)
+        folders = [
+            write_study(tmp_path / name, rows, protocol="paper") for name, rows in (("many", many), ("other", other))
+        ]
+        words = seeds.seeds_page(gather(folders, PAPER / "published.toml"))
+        lines = [line for line in words.splitlines() if line.startswith("| log of d") or line.startswith("| another")]
+        assert [line.split(" | ")[1:3] for line in lines] == [
+            ["0–4", "0.200"], ["5–9", "0.300"], ["0–9", "0.250"], ["0–4", "0.100"],
+        ]  # fmt: skip
+        assert [line.split(" | ")[-1] for line in lines] == ["0 of 5 |", "1 of 5 |", "1 of 10 |", "0 of 5 |"]
+
+    def test_no_dataset_weighs_more_than_another_by_its_seeds(self, tmp_path):
+        about = {"protocol": "paper", "hyper": LOW, "default": False}
+        rows = [
+            *runs("d4rl/hopper-medium", "rope+fqe", [130.0] * 2 + [None] * 8, **about),
+            *runs("d4rl/hopper-random", "rope+fqe", [130.0] * 2, **about),
+        ]
+        evidence = gather([write_study(tmp_path / "study", rows, protocol="paper")], PAPER / "published.toml")
+        words = claims.claims_page(evidence)
+        line = next(x for x in words.split("the same by setting")[1].splitlines() if x.startswith("| ROPE"))
+        assert line.startswith("| ROPE | beta=0.1, dim=X | 4 |")
+        assert line.endswith("| 0 |")

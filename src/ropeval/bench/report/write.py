@@ -28,7 +28,7 @@ FORMATS = ("md", "tex", "csv", "png", "pdf", "html")
 CURVE_POINTS = 50  # of each line; a panel is not wide enough for more
 MANIFEST = "report.json"
 MANY_PANELS = 60  # from here on, processes of their own draw the figures
-NAMED = 3  # devices, commits: so many are written out
+NAMED = 6  # devices, commits: so many are written out
 
 Progress = Callable[[str, float], None]  # what is being done, fraction of all
 

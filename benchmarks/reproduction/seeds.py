@@ -1,0 +1,68 @@
+"""seeds.md: what a table of few seeds would have said, where there are many."""
+
+import math
+from collections.abc import Iterator
+
+import polars as pl
+from benchmarks.reproduction.choices import CHOSEN, PICKS, pick
+from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, PROTOCOL, Evidence, page
+
+from ropeval.bench.report.tables import setting
+from ropeval.bench.rows import TRUTHS
+from ropeval.bench.summary import summarise
+from ropeval.report.typeset import Cell, Table
+
+FEW = 5
+
+
+def seeds_page(evidence: Evidence) -> str:
+    words = [
+        f"IQM of RMAE of every {FEW} seeds, and of all of them together, where a dataset has more than {FEW}. {CHOSEN} "
+        "Other logs of the same policies, where there are any, stand beside it."
+    ]
+    tables = [_table(evidence, task, method) for task, method in _with_many(evidence)]
+    return page("What few seeds tell", words, tables, evidence.source)
+
+
+def _with_many(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    for (task, method), own in evidence.summary.runs.items():
+        if max(map(len, own.estimates.values())) >= 2 * FEW:
+            yield task, method
+
+
+def _table(evidence: Evidence, task: str, method: str) -> Table:
+    rows: list[list[Cell | str]] = []
+    for part in evidence.parts:
+        own = part.rows.filter(protocol=PROTOCOL, task=task, method=method)
+        for (log,), runs in own.group_by("data_sha256", maintain_order=True):
+            rows += [_row(runs.filter(pl.col("seed").is_in(few)), log, few) for few in _fives(runs)]
+            if runs["seed"].n_unique() > FEW:
+                rows.append(_row(runs, log, sorted(runs["seed"].unique())))
+    published = evidence.published.rmae.get(task, {}).get(method)
+    if published is not None:
+        rows.append(["the paper's", "20", published.text, *[""] * (len(DEFINITIONS) * (len(PICKS) + 1))])
+    columns = ["log", "seeds"]
+    for truth in DEFINITIONS:
+        columns += [f"{TRUTHS[truth]}: {name}" for name in PICKS.values()] + ["best is"]
+    return Table(f"seeds-{task}-{method}", f"{task}, {LABELS[method]}", "", [*columns, "diverged"], rows, 2)
+
+
+def _fives(runs: pl.DataFrame) -> list[list[int]]:
+    seeds = sorted(runs["seed"].unique())
+    return [seeds[at : at + FEW] for at in range(0, len(seeds) - FEW + 1, FEW)]
+
+
+def _row(runs: pl.DataFrame, log: object, seeds: list[int]) -> list[Cell | str]:
+    summary = summarise(runs, {})
+    ((task, method),) = summary.runs
+    row: list[Cell | str] = [str(log)[:8], f"{seeds[0]}–{seeds[-1]}"]
+    for truth in DEFINITIONS:
+        picks = {how: pick(summary, truth, task, method, how) for how in PICKS}
+        row += ["–" if p is None else _value(p.value) for p in picks.values()]
+        best = picks["best"]
+        row.append(setting(best.hyper) if best else "–")
+    return [*row, f"{int(runs['diverged'].sum())} of {len(runs)}"]
+
+
+def _value(value: float) -> str:
+    return "Diverged" if math.isinf(value) else f"{value:.3f}"
