@@ -68,7 +68,7 @@ def _by_setting(evidence: Evidence, runs: pl.DataFrame) -> Table:
             part = own.filter(hyper=hyper)
             name = "" if place else LABELS[method]
             rows.append([name, setting(hyper), str(len(part)), *_features(part), *_distances(part)])
-    caption = "Columns as above; median, smallest and largest over the D4RL datasets that were run, as many seeds of each."
+    caption = "Columns as above; median, smallest and largest over the D4RL datasets that were run, equally many seeds."
     title = "Claim 4: the same by setting, over the D4RL datasets"
     columns = ["method", "setting", *_columns("")[2:]]
     return Table("collapse-settings", title, caption, columns, rows, 2)

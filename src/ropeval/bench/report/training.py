@@ -112,7 +112,7 @@ def features(summary: Summary, curves: Curves, palette: Palette, metric: str) ->
         legend=_trained(summary, curves, palette, metric, "encoder"),
         x_label="gradient step of φ (the encoder)",
         y_label=what,
-        y_log=counted,
+        y_log=metric in ("feature_codes", "feature_size"),  # some methods bound their features by 1, others by nothing
         y_range=_from_one(panels) if counted else None,
     )
 
