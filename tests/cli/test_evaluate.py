@@ -106,6 +106,22 @@ def test_true_values_bring_scores_and_a_finished_run_can_be_scored_later(files, 
         assert word in printed
 
 
+def test_what_a_finished_run_is_told_later_is_kept(files):
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--out", "out"]
+    Path("truth.json").write_text('{"policy": -20.0}')
+    assert call(*command) == 0
+    first = {path.name: path.read_bytes() for path in Path("out").iterdir() if path.is_file()}
+    assert call(*command, "--resume") == 0
+    assert {path.name: path.read_bytes() for path in Path("out").iterdir() if path.is_file()} == first
+    assert call(*command, "--resume", "--truth", "truth.json") == 0
+    told = {path.name: path.read_bytes() for path in Path("out").iterdir() if path.is_file()}
+    assert {name for name in told if told[name] != first[name]} == {"trust.json", "report.html", "curves.png"}
+    assert json.loads(told["trust.json"])["truth"] == {"policy": -20.0}
+    assert call(*command, "--overwrite", "--truth", "truth.json") == 0
+    assert json.loads(Path("out/trust.json").read_text()) == json.loads(told["trust.json"])
+    assert Path("out/curves.png").read_bytes() == told["curves.png"]
+
+
 def test_without_resampling_there_is_no_interval(files, capsys):
     command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--no-resample", "--json"]
     assert call(*command) == 0

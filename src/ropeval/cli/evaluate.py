@@ -128,7 +128,15 @@ def run(
 ) -> None:
     from ropeval.cli.options import build_session, read_truth
     from ropeval.data.quality import log_warnings
-    from ropeval.evaluation.session import check_folder, rankings, results_json, run_session, write_results
+    from ropeval.evaluation.session import (
+        add_truth,
+        check_folder,
+        rankings,
+        results_json,
+        run_session,
+        with_curves,
+        write_results,
+    )  # fmt: skip
     from ropeval.report.figures import draw_curves
     from ropeval.report.run_page import write_page
     from ropeval.report.table import print_ranking, print_results
@@ -157,8 +165,12 @@ def run(
     else:
         print_results(results, Console(), known)
         print_ranking(ranking, Console())
-    if any(r.curves for r in results) or not (folder / "result.json").exists():
-        write_results(results, ranking, folder, known)  # after printing: a full disk does not take the answer away
+    # After printing: a full disk does not take the answer away.
+    new = not (folder / "result.json").exists()
+    if new:
+        write_results(results, ranking, folder, known)
+    if new or (known and add_truth(folder, ranking, known)):
+        results = results if new else with_curves(results, folder)
         if any(r.curves for r in results):
             draw_curves(results, folder / "curves.png", known)
         write_page(folder)

@@ -218,6 +218,17 @@ def write_results(
     shutil.rmtree(folder / ".work", ignore_errors=True)
 
 
+def add_truth(folder: Path, ranking: Sequence[Ranking], truth: Truth) -> bool:
+    """Write true values and the scores by them into the `trust.json` of a finished run; whether that changed it."""
+    path = folder / "trust.json"
+    found = json.loads(path.read_text(encoding="utf-8"))  # `rankings` has read it before: it is whole
+    told = {**found, "ranking": [asdict(r) for r in ranking], "truth": dict(truth)}
+    if told == found:
+        return False
+    write_text(path, json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False))
+    return True
+
+
 def results_json(results: Sequence[Estimate]) -> str:
     return json.dumps([r.to_json() for r in results], indent=1, ensure_ascii=False, allow_nan=False)
 
@@ -229,6 +240,20 @@ def load_results(folder: Path) -> list[Estimate]:
         return [Estimate.from_json(row) for row in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UserError(f"{path}: cannot be read as results ({error})") from error
+
+
+def with_curves(results: Sequence[Estimate], folder: Path) -> list[Estimate]:
+    """The estimates of a finished run with their curves."""
+    import polars
+
+    path = folder / "curves.parquet"
+    try:
+        frame = polars.read_parquet(path)
+    except (OSError, polars.exceptions.PolarsError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path}: cannot be read as training curves ({reason})") from error
+    own = {key: rows.drop("policy", "method").to_dicts() for key, rows in frame.group_by("policy", "method")}
+    return [replace(r, curves=own.get((r.policy, r.method), [])) for r in results]
 
 
 def load_trust(folder: Path) -> tuple[list[Ranking], list[Coverage]]:
