@@ -119,6 +119,12 @@ MINARI = [
         "minari", in_file(lambda f: swap(f, "episode_2/actions", np.zeros((4, 2)))), "episode_2 has 6 observations"
     ),
     at_file("minari", in_file(lambda f: f.pop("episode_0/rewards")), "episode_0: rewards is missing"),
+    at_file(
+        "minari",
+        in_file(lambda f: f.create_dataset("episode_1/infos/ropeval_log_probs", data=np.zeros(5))),
+        "some episodes have infos/ropeval_log_probs",
+        "add it to all",
+    ),
     at_file("minari", in_file(lambda f: f.pop("episode_2")), "2 episodes, but metadata.json counts 3", "copied while"),
     at_file("minari", in_file(lambda f: swap(f, "episode_0/observations", np.zeros((5, 4)))), "its space says (5, 3)"),
     at_columns("minari", put("observations", (1, 1), np.nan), "observations is nan at row 1"),

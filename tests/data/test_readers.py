@@ -236,16 +236,18 @@ def test_names_are_found_by_alias_number_and_pattern():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("discrete", [False, True])
+@pytest.mark.parametrize(("discrete", "probs"), [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("target", ["log.npz", "log.parquet", "columns", "minari"])
-def test_what_is_written_is_read_again(tmp_path, target, discrete):
+def test_what_is_written_is_read_again(tmp_path, target, discrete, probs):
     if target == "minari":
         pytest.importorskip("minari")
-    columns = logs.make_columns(discrete)
+    columns = logs.make_columns(discrete) | ({"log_probs": -np.arange(12.0, dtype=np.float32)} if probs else {})
     log = Dataset.from_columns({k: v for k, v in columns.items() if k != "time"})
     kind = target.removeprefix("log.")
     write_log([log], tmp_path / target, kind)
-    assert load_dataset(tmp_path / target).sha256 == log.sha256
+    back = load_dataset(tmp_path / target)
+    assert back.sha256 == log.sha256
+    assert (back.log_probs is not None) == probs
     assert [p.name for p in tmp_path.iterdir()] == [target]
 
 

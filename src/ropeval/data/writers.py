@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ropeval.data.columns import ColumnsWriter
 from ropeval.data.dataset import Dataset
+from ropeval.data.readers.minari import LOG_PROBS
 from ropeval.errors import UserError
 from ropeval.files import unwritable, write_atomically
 
@@ -115,7 +116,7 @@ def write_minari(dataset: Dataset, target: Path, progress: Progress | None = Non
                 EpisodeBuffer(
                     id=number, observations=states, actions=np.asarray(dataset.actions[rows]),
                     rewards=np.asarray(dataset.rewards[rows], np.float64), terminations=np.asarray(terminations),
-                    truncations=truncations,
+                    truncations=truncations, infos=_infos(dataset, rows),
                 )
             )  # fmt: skip
             if progress:
@@ -146,6 +147,13 @@ def write_minari(dataset: Dataset, target: Path, progress: Progress | None = Non
         else:
             os.environ["MINARI_DATASETS_PATH"] = before
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _infos(dataset: Dataset, rows: slice) -> dict[str, NDArray[np.float32]] | None:
+    """Minari has no place of its own for log-probabilities, but keeps T+1 infos: one at the reset, one per step."""
+    if dataset.log_probs is None:
+        return None
+    return {LOG_PROBS: np.concatenate([np.zeros(1, np.float32), dataset.log_probs[rows]])}
 
 
 def _id_of(target: Path) -> str:

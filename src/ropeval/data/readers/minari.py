@@ -22,6 +22,7 @@ from ropeval.errors import UserError
 DATA, METADATA = "main_data.hdf5", "metadata.json"
 ID = re.compile(r"^([\w\-./]+/)?[\w\-.]+-v\d+$")
 MAX_METADATA = 1 << 24  # bytes
+LOG_PROBS = "ropeval_log_probs"  # in an episode's infos: of action t−1 at t, and 0 at the reset
 
 
 def folder_of(path: Path) -> Path | None:
@@ -87,13 +88,20 @@ def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
             steps += len(waiting[-1]["rewards"])
             if steps >= PART or number == numbers[-1]:
                 whole = first == numbers[0] and number == numbers[-1]
-                columns = {key: np.concatenate([episode[key] for episode in waiting]) for key in waiting[0]}
+                names = dict.fromkeys(name for episode in waiting for name in episode)
+                columns = {name: _joined(waiting, name, folder / DATA) for name in names}
                 columns["episode_ids"] = np.repeat(np.arange(len(waiting)), [len(e["rewards"]) for e in waiting])
                 if action_space.kind == "Discrete":
                     columns["num_actions"] = np.array(action_space.counts[0])
                 name = str(path) if whole else f"{path} (from episode_{first} on)"
                 yield Dataset.from_columns(columns, name=name, notices=notices)
                 waiting, steps, first = [], 0, number + 1
+
+
+def _joined(episodes: list[dict[str, NDArray[Any]]], key: str, path: Path) -> NDArray[Any]:
+    if not all(key in episode for episode in episodes):
+        raise UserError(f"{path}: some episodes have infos/{LOG_PROBS} and some have not; remove it, or add it to all")
+    return np.concatenate([episode[key] for episode in episodes])
 
 
 def _metadata(path: Path) -> dict[str, Any]:
@@ -116,6 +124,8 @@ def _action_notices(space: Space) -> tuple[str, ...]:
 
 
 def _episode(group: Any, observation_space: Space, action_space: Space, source: str) -> dict[str, NDArray[Any]]:
+    import h5py
+
     from ropeval.data.readers.hdf5 import column
 
     rewards, terminations, truncations = (
@@ -139,7 +149,11 @@ def _episode(group: Any, observation_space: Space, action_space: Space, source: 
         )
     if steps == 0:
         raise UserError(f"{source} has no step; remove the episode")
+    known = {}
+    if isinstance(group.get("infos", getlink=True), h5py.HardLink) and LOG_PROBS in group["infos"]:
+        known["log_probs"] = np.asarray(column(group["infos"], LOG_PROBS, f"{source}/infos")[()]).reshape(-1)[1:]
     return {
+        **known,
         "observations": observations[:-1],
         "next_observations": observations[1:],
         "actions": actions,
