@@ -27,6 +27,14 @@ def test_info_counts_what_is_there(tmp_path, capsys):
     assert "█" in out
 
 
+def test_info_says_whether_there_are_log_probabilities(tmp_path, capsys):
+    columns = logs.make_columns()
+    assert "log_probs      none" in call(capsys, "data", "info", logs.write_npz(tmp_path, columns))[1]
+    path = logs.write_npz(tmp_path, columns | {"log_probs": -np.arange(12.0)})
+    assert "log_probs      -11 … 0, mean -5.5" in call(capsys, "data", "info", path)[1]
+    assert json.loads(call(capsys, "data", "info", path, "--json")[1])["log_probs"]["min"] == [-11.0]
+
+
 def test_info_as_json(tmp_path, capsys):
     columns = logs.make_columns(discrete=True)
     columns["observations"][:, 1] = 7.0

@@ -41,6 +41,7 @@ class Summary:
     returns: NDArray[np.float64]  # [E] undiscounted
     observations: Ranges
     actions: Ranges | NDArray[np.int64]  # or how often each discrete action was taken
+    log_probs: Ranges | None  # of the logged actions, where the log has them
     constant: list[str]  # columns that never change
     equal: list[tuple[str, str]]  # columns that are the same
     warnings: list[str]
@@ -68,6 +69,7 @@ def summarise(dataset: Dataset) -> Summary:
         returns=_returns(dataset),
         observations=observations,
         actions=actions,
+        log_probs=None if dataset.log_probs is None else ranges(dataset.log_probs[:, None]),
         constant=constant,
         equal=_equal_columns(dataset, set(constant)),
         warnings=warnings_of(dataset, observations, rewards, actions),

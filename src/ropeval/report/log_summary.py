@@ -29,6 +29,8 @@ def print_summary(name: str, kind: str, summary: Summary, console: Console) -> N
     _line(console, "rewards", _range(summary.rewards, 0))
     _line(console, "returns", f"{summary.returns.min():.4g} … {summary.returns.max():.4g}, "
           f"mean {summary.returns.mean():.4g}, median {np.median(summary.returns):.4g}")  # fmt: skip
+    fitted = "none: methods that weight by them fit the behaviour policy first"
+    _line(console, "log_probs", _range(summary.log_probs, 0) if summary.log_probs else fitted)
     console.print(_columns_table(summary), highlight=False)
     if summary.constant:
         _line(console, "never change", ", ".join(summary.constant))
@@ -65,6 +67,7 @@ def summary_json(name: str, kind: str, summary: Summary, notices: tuple[str, ...
         "returns": _spread(summary.returns),
         "observations": _json(summary.observations),
         "actions": _json(actions) if isinstance(actions, Ranges) else {"counts": actions.tolist()},
+        "log_probs": _json(summary.log_probs) if summary.log_probs else None,
         "constant": summary.constant,
         "equal": [list(pair) for pair in summary.equal],
         "notices": list(notices),
