@@ -30,9 +30,9 @@ def test_info_counts_what_is_there(tmp_path, capsys):
 def test_info_says_whether_there_are_log_probabilities(tmp_path, capsys):
     columns = logs.make_columns()
     assert "log_probs      none" in call(capsys, "data", "info", logs.write_npz(tmp_path, columns))[1]
-    path = logs.write_npz(tmp_path, columns | {"log_probs": -np.arange(12.0)})
-    assert "log_probs      -11 … 0, mean -5.5" in call(capsys, "data", "info", path)[1]
-    assert json.loads(call(capsys, "data", "info", path, "--json")[1])["log_probs"]["min"] == [-11.0]
+    path = logs.write_npz(tmp_path, columns | {"log_probs": -np.arange(1.0, 13.0)})
+    assert "log_probs      -12 … -1, mean -6.5" in call(capsys, "data", "info", path)[1]
+    assert json.loads(call(capsys, "data", "info", path, "--json")[1])["log_probs"]["min"] == [-12.0]
 
 
 def test_info_as_json(tmp_path, capsys):
