@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from benchmarks.reproduction.choices import CHOSEN, PICKS, SURE, improvement, outcome, tally
 from benchmarks.reproduction.collapse import collapse_tables
-from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, Evidence, page
+from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, LOST, Evidence, page
 
 from ropeval.bench.report.tables import RULE, error_text
 from ropeval.bench.rows import BASELINES, TRUTHS
@@ -133,9 +133,7 @@ def divergence(evidence: Evidence) -> Table:
         for task in evidence.tasks
         if task in evidence.summary.tasks
     ]
-    lost = evidence.summary.rows.group_by("method").agg(
-        (pl.col("diverged") | pl.col("estimate").is_null()).sum(), pl.len()
-    )
+    lost = evidence.summary.rows.group_by("method").agg(LOST.sum(), pl.len())
     whole = {method: f"{gone} of {count}" for method, gone, count in lost.iter_rows()}
     rows.append(["all together", *(whole.get(m, "–") for m in methods)])
     caption = (

@@ -2,10 +2,10 @@
 
 import numpy as np
 import polars as pl
-from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, Evidence
+from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, LOST, Evidence
 
 from ropeval.bench.report.tables import setting
-from ropeval.bench.rows import TRUTHS
+from ropeval.bench.rows import RUN, TRUTHS
 from ropeval.bench.summary import setting_order
 from ropeval.report.typeset import Table
 
@@ -14,7 +14,6 @@ TRIVIAL = "mean-reward"
 METRICS = {
     "feature_std": "std of a feature", "feature_size": "mean |feature|", "feature_codes": "sign patterns",
 }  # fmt: skip
-KEY = ["task", "method", "hyper", "seed"]
 READING = (
     "Features at the end of the encoder's training, over the pairs of the log: the standard deviation of a feature "
     "(0: constant), its mean size (1 is the most that ROPE's tanh allows: each feature is a sign), and the effective "
@@ -32,13 +31,12 @@ def _runs(evidence: Evidence) -> pl.DataFrame:
     rows = evidence.summary.rows
     trivial = rows.filter(method=TRIVIAL).select("task", pl.col("estimate").alias("trivial"))
     found = rows.filter(pl.col("method").is_in(ENCODED)).join(trivial, on="task", how="left")
-    lost = pl.col("diverged") | pl.col("estimate").is_null()
     for truth in DEFINITIONS:
         unit = (pl.col(f"truth_{truth}") - pl.col(f"random_{truth}")).abs()
         for name, point in (("trivial", "trivial"), ("truth", f"truth_{truth}")):
-            away = pl.when(lost).then(float("inf")).otherwise((pl.col("estimate") - pl.col(point)).abs() / unit)
+            away = pl.when(LOST).then(float("inf")).otherwise((pl.col("estimate") - pl.col(point)).abs() / unit)
             found = found.with_columns(away.alias(f"{name}_{truth}_away"))
-    found = found.join(evidence.features, on=KEY, how="left")
+    found = found.join(evidence.features, on=RUN, how="left")
     absent = [pl.lit(None, pl.Float32).alias(name) for name in METRICS if name not in found.columns]
     return found.with_columns(absent)
 
@@ -112,7 +110,7 @@ def _distances(runs: pl.DataFrame) -> list[str]:
         middle = float(np.median(away.to_numpy())) if known else np.nan
         said.append("–" if not known else "∞" if np.isinf(middle) else f"{middle:.3f}")
         said.append(f"{np.mean(away.to_numpy() < error.to_numpy()):.0%}" if known else "–")
-    return [*said, str(int((runs["diverged"] | runs["estimate"].is_null()).sum()))]
+    return [*said, str(runs.select(LOST.sum()).item())]
 
 
 def _short(value: float) -> str:

@@ -11,6 +11,7 @@ from benchmarks.reproduction.published import Published, read_published
 from ropeval.bench.completeness import Gap, find_gaps_of_all
 from ropeval.bench.report.write import source_line
 from ropeval.bench.results import Part, Results, load_results
+from ropeval.bench.rows import RUN
 from ropeval.bench.summary import Summary, summarise
 from ropeval.bench.tasks import all_tasks
 from ropeval.report.typeset import Table, to_markdown
@@ -18,6 +19,7 @@ from ropeval.report.typeset import Table, to_markdown
 COMMAND = "python -m benchmarks.reproduction"
 PROTOCOL = "paper"
 DEFINITIONS = ("mean_reward", "discounted")  # what the authors' code computes, what the paper states
+LOST = pl.col("diverged") | pl.col("estimate").is_null()
 LABELS = {
     "mean-reward": "trivial: mean reward", "mean-return": "trivial: mean return", "fqe": "FQE", "fqe-clip": "FQE-CLIP",
     "fqe-deep": "FQE-DEEP", "bcrl+lspe": "BCRL", "rope+fqe": "ROPE", "rope-range+fqe": "range-matched ROPE",
@@ -30,7 +32,7 @@ class Evidence:
     summary: Summary
     published: Published
     gaps: dict[tuple[str, str], list[Gap]]  # (task, method)
-    features: pl.DataFrame  # task, method, hyper, seed, and what the encoder's last probe measured
+    features: pl.DataFrame  # RUN, and what the encoder's last probe measured
     source: str
     d4rl: list[str]  # in the paper's order, run or not
     custom: list[str]
@@ -87,10 +89,9 @@ def gather(folders: Sequence[Path], published: Path) -> Evidence:
     for gap in find_gaps_of_all(results.parts, rows):
         gaps.setdefault((gap.task, gap.method), []).append(gap)
     d4rl = [*paper.rmae, *(t for t in summary.tasks if t.startswith("d4rl/") and t not in paper.rmae)]
-    custom = [t for t in (*all_tasks(), *summary.tasks) if t.startswith("custom/")]
+    custom = list(dict.fromkeys(t for t in (*all_tasks(), *summary.tasks) if t.startswith("custom/")))
     source = source_line(rows, COMMAND, results.name)
     features = _features(results)
-    custom = list(dict.fromkeys(custom))
     return Evidence(summary, paper, gaps, features, source, d4rl, custom, results.logs, results.parts)
 
 
@@ -99,7 +100,7 @@ def _features(results: Results) -> pl.DataFrame:
     last = results.curves(points=1).with_columns(pl.col(pl.Categorical).cast(pl.String))
     encoder = pl.col("method").str.split("+").list.first() == pl.col("stage")
     own = last.filter(pl.col("protocol") == PROTOCOL, encoder, pl.col("metric").str.starts_with("feature_"))
-    return own.pivot("metric", index=["task", "method", "hyper", "seed"], values="value", aggregate_function="last")
+    return own.pivot("metric", index=RUN, values="value", aggregate_function="last")
 
 
 def page(title: str, words: Sequence[str], tables: Sequence[Table], source: str) -> str:

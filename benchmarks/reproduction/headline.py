@@ -16,6 +16,7 @@ FQE, ROPE, INK, GREY = COLOURS[1], COLOURS[2], COLOURS[0], COLOURS[7]
 WIDTH, ROW, TOP, BOTTOM = 9.2, 0.54, 1.88, 0.92  # inches
 EDGES = (-0.55, 1.62)  # of the scale: beyond, an arrow
 LANES = {"fqe": -0.3, "rope+fqe": 0.14}  # down from the row's middle
+BAR = 0.42  # of a trivial estimate, to either side of the row's middle
 SPREAD = 0.2  # of ROPE's settings, to either side of its lane
 
 
@@ -48,12 +49,15 @@ def _row(axis: Any, evidence: Evidence, task: str, place: int) -> None:
 
     if place % 2:
         axis.axhspan(place - 0.5, place + 0.5, color="#f5f6f8", lw=0, zorder=0)
-    for method, colour, top, bottom in (("mean-reward", INK, -0.42, 0.42), ("mean-return", GREY, -0.42, 0.42)):
+    bars: dict[str, dict[str, Any]] = {
+        "mean-reward": {"color": INK, "lw": 2.6},
+        "mean-return": {"color": GREY, "lw": 2.0, "ls": (0, (1.1, 0.9))},
+    }
+    for method, style in bars.items():
         runs = summary.runs.get((task, method))
         if runs is not None:
             at = float(scaled(runs.estimates[runs.shown][0]))
-            style = {"lw": 2.6} if method == "mean-reward" else {"lw": 2.0, "ls": (0, (1.1, 0.9))}
-            axis.plot([at, at], [place + top, place + bottom], color=colour, solid_capstyle="butt", zorder=2, **style)
+            axis.plot([at, at], [place - BAR, place + BAR], solid_capstyle="butt", zorder=2, **style)
     discounted = float(scaled(summary.truths["discounted", task].value))
     axis.plot([discounted], [place], "D", ms=7.5, mfc="white", mec=INK, mew=1.4, zorder=2.5)
     for method, colour in (("fqe", FQE), ("rope+fqe", ROPE)):

@@ -1,13 +1,12 @@
 """seeds.md: what a table of few seeds would have said, where there are many."""
 
-import math
 from collections.abc import Iterator
 
 import polars as pl
 from benchmarks.reproduction.choices import CHOSEN, PICKS, pick
-from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, PROTOCOL, Evidence, page
+from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, LOST, PROTOCOL, Evidence, page
 
-from ropeval.bench.report.tables import setting
+from ropeval.bench.report.tables import error_text, setting
 from ropeval.bench.rows import TRUTHS
 from ropeval.bench.summary import summarise
 from ropeval.report.typeset import Cell, Table
@@ -58,11 +57,7 @@ def _row(runs: pl.DataFrame, log: object, seeds: list[int]) -> list[Cell | str]:
     row: list[Cell | str] = [str(log)[:8], f"{seeds[0]}–{seeds[-1]}"]
     for truth in DEFINITIONS:
         picks = {how: pick(summary, truth, task, method, how) for how in PICKS}
-        row += ["–" if p is None else _value(p.value) for p in picks.values()]
+        row += ["–" if p is None else error_text(p.value) for p in picks.values()]
         best = picks["best"]
         row.append(setting(best.hyper) if best else "–")
-    return [*row, f"{int(runs['diverged'].sum())} of {len(runs)}"]
-
-
-def _value(value: float) -> str:
-    return "Diverged" if math.isinf(value) else f"{value:.3f}"
+    return [*row, f"{runs.select(LOST.sum()).item()} of {len(runs)}"]

@@ -77,8 +77,8 @@ def timings_page(evidence: Evidence) -> str:
     units = evidence.summary.rows.group_by("task", "method", "unit").agg(
         pl.col("seconds").max(), pl.len().alias("runs")
     )
-    cells = units.group_by("task", "method").agg(pl.col("seconds").sum(), pl.col("runs").sum(), pl.len().alias("units"))
-    found = {(task, method): (seconds, runs) for task, method, seconds, runs, _ in cells.iter_rows()}
+    cells = units.group_by("task", "method").agg(pl.col("seconds").sum(), pl.col("runs").sum())
+    found = {(task, method): (seconds, runs) for task, method, seconds, runs in cells.iter_rows()}
     methods = evidence.summary.methods
     rows = [
         [
@@ -94,8 +94,9 @@ def timings_page(evidence: Evidence) -> str:
     caption = (
         "Seconds from the start of a unit to its end, summed over the units of a cell; runs in brackets. The members "
         "of a unit train together, so its seconds are counted once. Units that ran at the same time shared the "
-        "device: their seconds add up to more than the hours that passed. A unit that was interrupted counts from "
-        "where it was resumed. Compiling is included; collecting the logs is not."
+        "device: their seconds add up to more than the hours that passed. Of a unit that was interrupted, all "
+        "attempts count; in rows older than commit 4142866, the last one. Compiling is included; collecting the logs "
+        "is not."
     )
     columns = ["dataset", *(LABELS.get(m, m) for m in methods), "all"]
     devices = ", ".join(sorted(evidence.summary.rows["device"].drop_nulls().unique()))

@@ -6,10 +6,10 @@
 >>> ropeval.evaluate(log, policy, method="rope+fqe", gamma=0.99)
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ropeval.errors import UserError
+from ropeval.lazy import import_when_used
 from ropeval.version import __version__
 
 if TYPE_CHECKING:
@@ -34,21 +34,17 @@ __all__ = [
     "load_policy",
 ]
 
-_HOMES = {
-    "ropeval.data": ("Dataset", "load_dataset"),
-    "ropeval.evaluation.evaluate": ("evaluate",),
-    "ropeval.evaluation.methods": ("available_methods",),
-    "ropeval.evaluation.result": ("Estimate",),
-    "ropeval.policies": ("CallablePolicy", "GaussianMLP", "Policy", "UniformPolicy", "load_policy"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: collecting processes and the command line's help need no JAX."""
-    for home, names in _HOMES.items():
-        if name in names:
-            return globals().setdefault(name, getattr(importlib.import_module(home), name))
-    raise AttributeError(f"module 'ropeval' has no attribute {name!r}")
+# Collecting processes and the command line's help need no JAX.
+__getattr__ = import_when_used(
+    __name__,
+    {
+        "ropeval.data": ("Dataset", "load_dataset"),
+        "ropeval.evaluation.evaluate": ("evaluate",),
+        "ropeval.evaluation.methods": ("available_methods",),
+        "ropeval.evaluation.result": ("Estimate",),
+        "ropeval.policies": ("CallablePolicy", "GaussianMLP", "Policy", "UniformPolicy", "load_policy"),
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -229,6 +229,17 @@ def test_rows_of_another_log_are_refused(finished, data, tmp_path):
         run_study(STUDY.model_copy(update={"methods": ["lspe"], "grid": {}}), [TASK], Store(finished), tmp_path)
 
 
+def test_damaged_rows_are_named_whichever_method_is_run(data, tmp_path):
+    one = STUDY.model_copy(update={"methods": ["fqe"], "grid": {}})
+    run(one, tmp_path / "s", data)
+    (path,) = (tmp_path / "s" / "units").glob("*.fqe.*.rows.parquet")
+    path.write_bytes(b"nonsense")
+    with pytest.raises(UserError, match="delete it and go on with --resume"):
+        run(one.model_copy(update={"methods": ["lspe"]}), tmp_path / "s", data, resume=True)
+    with pytest.raises(UserError, match="delete it and go on with --resume"):
+        Store(tmp_path / "s").effort()
+
+
 def test_units_are_sized_to_the_memory(data):
     problem = problem_of(STUDY, load_task(TASK, data))
     rope = next(g for g in make_groups(STUDY, [TASK]) if g.method == "rope+fqe")

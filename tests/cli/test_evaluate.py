@@ -122,6 +122,22 @@ def test_what_a_finished_run_is_told_later_is_kept(files):
     assert Path("out/curves.png").read_bytes() == told["curves.png"]
 
 
+def test_truth_for_a_finished_run_that_is_not_whole(files, capsys):
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--out", "out"]
+    Path("truth.json").write_text('{"policy": -20.0}')
+    assert call(*command) == 0
+    trust, curves = Path("out/trust.json"), Path("out/curves.parquet")
+    before = trust.read_bytes()
+    curves.write_bytes(b"nonsense")
+    assert call(*command, "--resume", "--truth", "truth.json") == 2
+    assert "cannot be read as training curves" in capsys.readouterr().err
+    assert trust.read_bytes() == before
+    curves.unlink()
+    trust.unlink()
+    assert call(*command, "--resume", "--truth", "truth.json") == 0
+    assert json.loads(trust.read_text())["truth"] == {"policy": -20.0}
+
+
 def test_without_resampling_there_is_no_interval(files, capsys):
     command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--no-resample", "--json"]
     assert call(*command) == 0

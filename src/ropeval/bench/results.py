@@ -13,10 +13,9 @@ from typing import Any
 import polars as pl
 
 from ropeval.bench.agreement import TASK, VALUES, refuse_disagreement
-from ropeval.bench.rows import Failure, Progress, load_curves, load_failures, load_rows, load_study
+from ropeval.bench.rows import RUN, Failure, Progress, load_curves, load_failures, load_rows, load_study
+from ropeval.bench.summary import names
 from ropeval.errors import UserError
-
-RUN = ["protocol", "task", "method", "hyper", "seed"]
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def _together(studies: Sequence[dict[str, Any]]) -> dict[str, Any]:
     whole = dict(studies[0])
     for study in studies[1:]:
         for field in ("tasks", "methods"):
-            whole[field] = list(dict.fromkeys([*_listed(whole, field), *_listed(study, field)]))
+            whole[field] = list(dict.fromkeys([*names(whole.get(field)), *names(study.get(field))]))
         grids, more = whole.get("grid"), study.get("grid")
         if isinstance(grids, dict) and isinstance(more, dict):
             whole["grid"] = {**more, **grids}
@@ -105,11 +104,6 @@ def _together(studies: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if seeds:
             whole["seeds"] = max(seeds)
     return whole
-
-
-def _listed(study: dict[str, Any], field: str) -> list[Any]:
-    value = study.get(field)
-    return value if isinstance(value, list) else []
 
 
 def _share(progress: Progress | None, place: int, parts: int) -> Progress | None:

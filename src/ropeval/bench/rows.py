@@ -41,6 +41,7 @@ CURVES: dict[str, Any] = {
     "unit": pl.String, "task": pl.String, "method": pl.String, "protocol": pl.String, "hyper": pl.String,
     "seed": pl.Int64, "stage": pl.String, "step": pl.Int64, "metric": pl.String, "value": pl.Float32,
 }  # fmt: skip
+RUN = ["protocol", "task", "method", "hyper", "seed"]  # what tells one row from another
 # Nothing is known without these; the rest may be null (an estimate that diverged, a truth nobody measured).
 NEVER_NULL = ("task", "method", "protocol", "hyper", "default", "seed", "gamma", "diverged")
 ONE_PER_TASK = (
@@ -81,7 +82,7 @@ def load_rows(folder: Path) -> pl.DataFrame:
         raise UserError(f"{folder}: no unit has finished yet (no units/*.rows.parquet); `ropeval bench run` makes them")
     rows = pl.concat(frames)
     _refuse_contradictions(rows, folder)
-    return rows.sort("protocol", "task", "method", "hyper", "seed")
+    return rows.sort(RUN)
 
 
 def load_curves(folder: Path, points: int | None = None, progress: Progress | None = None) -> pl.DataFrame:
@@ -189,11 +190,10 @@ def _is_json_object(text: str) -> bool:
 
 
 def _refuse_contradictions(rows: pl.DataFrame, folder: Path) -> None:
-    key = ["protocol", "task", "method", "hyper", "seed"]
-    twice = rows.filter(rows.select(key).is_duplicated())
+    twice = rows.filter(rows.select(RUN).is_duplicated())
     if len(twice):
         units = ", ".join(sorted(twice["unit"].unique())[:4])
-        one = ", ".join(f"{name} {twice[name][0]}" for name in key)
+        one = ", ".join(f"{name} {twice[name][0]}" for name in RUN)
         raise UserError(f"{folder}: the same run stands there twice ({one}; in units {units}); delete one of them")
     defaults = (
         rows.filter("default").group_by("protocol", "task", "method").agg(pl.col("hyper").unique()).sort("task")

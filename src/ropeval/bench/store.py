@@ -67,24 +67,13 @@ class Store:
 
     def done(self, group: Group) -> dict[tuple[str, int], dict[str, Any]]:
         """The members of a group that have a row, by (hyper, seed), with what they were made from."""
-        import polars
-
         columns = ["hyper", "seed", "config", "data_sha256", "policy_sha256"]
-        found: dict[tuple[str, int], dict[str, Any]] = {}
-        for path in sorted((self.folder / "units").glob(f"{group.name}.*.rows.parquet")):
-            try:
-                rows = polars.read_parquet(path, columns=columns)
-            except (OSError, polars.exceptions.PolarsError) as error:
-                raise UserError(f"{path}: cannot be read ({error}); delete it and go on with --resume") from error
-            found |= {(row["hyper"], row["seed"]): row for row in rows.iter_rows(named=True)}
-        return found
+        frames = self._rows(f"{group.name}.*", columns)
+        return {(row["hyper"], row["seed"]): row for rows in frames for row in rows.iter_rows(named=True)}
 
     def logs(self, task: str) -> set[str]:
         """Hashes of the logs that the rows of a task come from: one, if all is well."""
-        import polars
-
-        paths = (self.folder / "units").glob(f"{slug(task)}.*.rows.parquet")
-        return {sha for path in paths for sha in polars.read_parquet(path, columns=["data_sha256"])["data_sha256"]}
+        return {sha for rows in self._rows(f"{slug(task)}.*", ["data_sha256"]) for sha in rows["data_sha256"]}
 
     def write(self, unit: Unit, rows: Any, curves: Any) -> None:
         """`rows` and `curves` are polars frames. Rows come last: they say that all is there."""
@@ -102,15 +91,22 @@ class Store:
 
     def effort(self) -> tuple[float, float]:
         """(seconds, member-steps) of all units that were trained: the rate to expect of the rest."""
-        import polars
-
         seconds = steps = 0.0
-        for path in (self.folder / "units").glob("*.rows.parquet"):
-            rows = polars.read_parquet(path, columns=["config", "seconds"])
+        for rows in self._rows("*", ["config", "seconds"]):
             own = sum(_steps(json.loads(config)) for config in rows["config"])
             if own:
                 seconds, steps = seconds + float(rows["seconds"][0]), steps + own
         return seconds, steps
+
+    def _rows(self, units: str, columns: list[str]) -> Iterator[Any]:
+        """Some columns of every unit whose name fits the pattern, as polars frames."""
+        import polars
+
+        for path in sorted((self.folder / "units").glob(f"{units}.rows.parquet")):
+            try:
+                yield polars.read_parquet(path, columns=columns)
+            except (OSError, polars.exceptions.PolarsError) as error:
+                raise UserError(f"{path}: cannot be read ({error}); delete it and go on with --resume") from error
 
     def failures(self) -> list[dict[str, Any]]:
         return [_json(path) | {"unit": path.name} for path in sorted((self.folder / "units").glob("*.failed.json"))]

@@ -28,12 +28,11 @@ def demo(
     The log mixes five behaviours, none of which is a candidate. The true values come from 20,000 rollouts of each
     candidate in the simulator; no method sees them.
     """
+    from ropeval.cli.results import keep_results
     from ropeval.data import load_dataset
     from ropeval.evaluation.methods import DEFAULT_METHODS, make_method
-    from ropeval.evaluation.session import Session, check_folder, rankings, run_session, write_results
+    from ropeval.evaluation.session import Session, check_folder, rankings, run_session
     from ropeval.policies import load_policy
-    from ropeval.report.figures import draw_curves
-    from ropeval.report.run_page import write_page
     from ropeval.report.table import print_ranking, print_results
 
     with resources.as_file(resources.files("ropeval.demo")) as folder:
@@ -56,8 +55,5 @@ def demo(
     ranking = rankings(session, results, out, truth)
     print_results(results, Console(), truth)
     print_ranking(ranking, Console())
-    if any(r.curves for r in results):
-        write_results(results, ranking, out, truth)
-        draw_curves(results, out / "curves.png", truth)
-        write_page(out)
+    keep_results(results, ranking, out, truth)
     print(f"written to {out}: report.html, result.json, trust.json, curves.parquet, curves.png")

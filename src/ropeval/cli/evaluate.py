@@ -127,18 +127,9 @@ def run(
     overwrite: bool,
 ) -> None:
     from ropeval.cli.options import build_session, read_truth
+    from ropeval.cli.results import keep_results
     from ropeval.data.quality import log_warnings
-    from ropeval.evaluation.session import (
-        add_truth,
-        check_folder,
-        rankings,
-        results_json,
-        run_session,
-        with_curves,
-        write_results,
-    )  # fmt: skip
-    from ropeval.report.figures import draw_curves
-    from ropeval.report.run_page import write_page
+    from ropeval.evaluation.session import check_folder, rankings, results_json, run_session
     from ropeval.report.table import print_ranking, print_results
 
     if resume and overwrite:
@@ -165,14 +156,6 @@ def run(
     else:
         print_results(results, Console(), known)
         print_ranking(ranking, Console())
-    # After printing: a full disk does not take the answer away.
-    new = not (folder / "result.json").exists()
-    if new:
-        write_results(results, ranking, folder, known)
-    if new or (known and add_truth(folder, ranking, known)):
-        results = results if new else with_curves(results, folder)
-        if any(r.curves for r in results):
-            draw_curves(results, folder / "curves.png", known)
-        write_page(folder)
+    keep_results(results, ranking, folder, known)  # after printing: a full disk does not take the answer away
     if not as_json:
         print(f"written to {folder}: report.html, result.json, trust.json, curves.parquet, curves.png")

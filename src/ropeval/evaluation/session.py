@@ -200,19 +200,9 @@ def write_results(
     import polars
 
     rows = [{"policy": r.policy, "method": r.method, **row} for r in results for row in r.curves]
-    schema = {
-        "policy": polars.String,
-        "method": polars.String,
-        "stage": polars.String,
-        "member": polars.Int32,
-        "step": polars.Int64,
-        "metric": polars.String,
-        "value": polars.Float32,
-    }
-    frame = polars.DataFrame(rows, schema=schema)
+    frame = polars.DataFrame(rows, schema=_curve_columns())
     covered = [json.loads(path.read_text(encoding="utf-8")) for path in _coverage_files(folder / ".work")]
-    trust = {"ranking": [asdict(r) for r in ranking], "coverage": covered, "truth": dict(truth or {})}
-    write_text(folder / "trust.json", json.dumps(trust, indent=1, ensure_ascii=False, allow_nan=False))
+    write_text(folder / "trust.json", _trust_json(ranking, covered, truth))
     write_atomically(folder / "curves.parquet", lambda path: frame.write_parquet(path))
     write_text(folder / "result.json", results_json(results))
     shutil.rmtree(folder / ".work", ignore_errors=True)
@@ -221,12 +211,31 @@ def write_results(
 def add_truth(folder: Path, ranking: Sequence[Ranking], truth: Truth) -> bool:
     """Write true values and the scores by them into the `trust.json` of a finished run; whether that changed it."""
     path = folder / "trust.json"
-    found = json.loads(path.read_text(encoding="utf-8"))  # `rankings` has read it before: it is whole
-    told = {**found, "ranking": [asdict(r) for r in ranking], "truth": dict(truth)}
-    if told == found:
+    covered = [asdict(c) for c in load_trust(folder)[1]] if path.exists() else []
+    told = _trust_json(ranking, covered, truth)
+    if path.exists() and path.read_text(encoding="utf-8") == told:
         return False
-    write_text(path, json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False))
+    write_text(path, told)
     return True
+
+
+def _trust_json(ranking: Sequence[Ranking], coverage: list[dict[str, Any]], truth: Truth | None) -> str:
+    trust = {"ranking": [asdict(r) for r in ranking], "coverage": coverage, "truth": dict(truth or {})}
+    return json.dumps(trust, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _curve_columns() -> dict[str, Any]:
+    import polars
+
+    return {
+        "policy": polars.String,
+        "method": polars.String,
+        "stage": polars.String,
+        "member": polars.Int32,
+        "step": polars.Int64,
+        "metric": polars.String,
+        "value": polars.Float32,
+    }
 
 
 def results_json(results: Sequence[Estimate]) -> str:
@@ -244,16 +253,22 @@ def load_results(folder: Path) -> list[Estimate]:
 
 def with_curves(results: Sequence[Estimate], folder: Path) -> list[Estimate]:
     """The estimates of a finished run with their curves."""
+    frame = load_curves(folder)
+    own = {key: rows.drop("policy", "method").to_dicts() for key, rows in frame.group_by("policy", "method")}
+    return [replace(r, curves=own.get((r.policy, r.method), [])) for r in results]
+
+
+def load_curves(folder: Path) -> Any:
+    """The training curves of a finished run, a polars frame; without rows where the run wrote none."""
     import polars
 
     path = folder / "curves.parquet"
+    if not path.is_file():
+        return polars.DataFrame(schema=_curve_columns())
     try:
-        frame = polars.read_parquet(path)
+        return polars.read_parquet(path, columns=list(_curve_columns()))
     except (OSError, polars.exceptions.PolarsError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"{path}: cannot be read as training curves ({reason})") from error
-    own = {key: rows.drop("policy", "method").to_dicts() for key, rows in frame.group_by("policy", "method")}
-    return [replace(r, curves=own.get((r.policy, r.method), [])) for r in results]
+        raise UserError(f"{path}: cannot be read as training curves ({str(error).splitlines()[0]})") from error
 
 
 def load_trust(folder: Path) -> tuple[list[Ranking], list[Coverage]]:

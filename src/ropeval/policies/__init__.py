@@ -1,7 +1,8 @@
 """Policies: what is evaluated. Raw observations in, actions out; the only question ever asked of them."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ropeval.lazy import import_when_used
 
 if TYPE_CHECKING:
     from ropeval.policies.gaussian import GaussianMLP
@@ -27,21 +28,16 @@ __all__ = [
     "load_policy",
 ]
 
-_HOMES = {
-    "gaussian": ("GaussianMLP",),
-    "greedy": ("GreedyMLP",),
-    "loaders": ("load_policy",),
-    "normalised": ("NormalisedPolicy", "Statistics"),
-    "onpolicy": ("CategoricalMLP", "ClippedGaussianMLP"),
-    "policy": ("CallablePolicy", "Policy", "Space", "UniformPolicy"),
-    "squashed": ("TanhMLP",),
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a policy when it is first used: a log, which knows what a policy must fit, is read without SciPy."""
-    for home, names in _HOMES.items():
-        if name in names:
-            module = importlib.import_module(f"ropeval.policies.{home}")
-            return globals().setdefault(name, getattr(module, name))
-    raise AttributeError(f"module 'ropeval.policies' has no attribute {name!r}")
+# A log, which knows what a policy must fit, is read without SciPy.
+__getattr__ = import_when_used(
+    __name__,
+    {
+        "ropeval.policies.gaussian": ("GaussianMLP",),
+        "ropeval.policies.greedy": ("GreedyMLP",),
+        "ropeval.policies.loaders": ("load_policy",),
+        "ropeval.policies.normalised": ("NormalisedPolicy", "Statistics"),
+        "ropeval.policies.onpolicy": ("CategoricalMLP", "ClippedGaussianMLP"),
+        "ropeval.policies.policy": ("CallablePolicy", "Policy", "Space", "UniformPolicy"),
+        "ropeval.policies.squashed": ("TanhMLP",),
+    },
+)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ropeval.errors import UserError
 from ropeval.evaluation.result import SEVERITIES, Coverage, Estimate, Finding, Ranking
-from ropeval.evaluation.session import load_results
+from ropeval.evaluation.session import load_curves, load_results
 
 BASELINES = ("mean-reward", "mean-return")  # they ignore the policy
 
@@ -104,17 +104,8 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _read_curves(folder: Path) -> dict[Trace, Curve]:
-    import polars
-
-    path = folder / "curves.parquet"
-    if not path.is_file():
-        return {}
-    try:
-        frame = polars.read_parquet(path)
-        groups = frame.group_by("policy", "method", "stage", "metric", maintain_order=True)
-        return {Trace(*map(str, key)): _curve(rows) for key, rows in groups}
-    except (OSError, polars.exceptions.PolarsError) as error:
-        raise UserError(f"{path}: cannot be read as training curves ({str(error).splitlines()[0]})") from error
+    groups = load_curves(folder).group_by("policy", "method", "stage", "metric", maintain_order=True)
+    return {Trace(*map(str, key)): _curve(rows) for key, rows in groups}
 
 
 def _curve(rows: Any) -> Curve:
