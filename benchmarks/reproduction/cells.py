@@ -24,6 +24,8 @@ def cells_page(evidence: Evidence) -> str:
         "discounted return, which the paper states; the setting is chosen anew for each. Runs are settings × seeds.",
         f"{CHOSEN} {RULE} Intervals speak of other seeds: not of another log, and not of the choosing.",
     ]
+    if absent := [task for task in evidence.tasks if task not in evidence.summary.tasks]:
+        words.append(f"Datasets that were not run are left out: {', '.join(absent)}.")
     if evidence.logs:
         words.append("Rows of more than one log: " + "; ".join(evidence.logs) + ".")
     tables = [
@@ -33,7 +35,7 @@ def cells_page(evidence: Evidence) -> str:
         *(wide(evidence, truth, evidence.custom, "the custom datasets") for truth in DEFINITIONS),
         *(everything(evidence, task) for task in evidence.tasks if task in evidence.summary.tasks),
     ]
-    return page("Cell by cell", words, tables, evidence.source)
+    return page("Cell by cell", words, [table for table in tables if table.rows], evidence.source)
 
 
 def label(evidence: Evidence, method: str, how: str) -> str:
@@ -41,9 +43,11 @@ def label(evidence: Evidence, method: str, how: str) -> str:
 
 
 def papers_cells(evidence: Evidence) -> Table:
-    """One row for each number of the paper's table."""
+    """One row for each number of the paper's table, of the datasets that were run."""
     rows: list[list[Cell | str]] = []
     for task, numbers in evidence.published.rmae.items():
+        if task not in evidence.summary.tasks:
+            continue
         for place, (method, number) in enumerate(numbers.items()):
             row: list[Cell | str] = ["" if place else task, LABELS[method], number.text]
             for truth in DEFINITIONS:
@@ -89,7 +93,7 @@ def wide(evidence: Evidence, truth: str, tasks: Sequence[str], called: str) -> T
         if (method != "critic+fqe" or tasks != evidence.d4rl) and (how == "best" or evidence.gridded(method))
     ]
     rows: list[list[Cell | str]] = []
-    for task in tasks:
+    for task in (t for t in tasks if t in evidence.summary.tasks):
         picks = {column: evidence.pick(truth, task, *column) for column in wanted}
         free = {
             column: p.value

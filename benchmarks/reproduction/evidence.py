@@ -58,8 +58,6 @@ class Evidence:
         """Why a cell is empty; empty where it is not."""
         if (task, method) in self.summary.runs:
             return ""
-        if task not in self.summary.tasks:
-            return "missing: dataset not run"
         reasons = [gap.reason for gap in self.gaps.get((task, method), []) if gap.reason]
         return f"missing: {reasons[0]}" if reasons else "missing: not run"
 

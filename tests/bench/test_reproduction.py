@@ -1,5 +1,7 @@
 """The tool behind docs/reproduction.md: the paper's numbers, the marks, and counts that were done by hand."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,8 @@ from benchmarks.reproduction.published import Number, agreement, read_independen
 from ropeval.bench.scores import Interval
 from tests.bench.studies import curve, hyper, row, runs, write_study
 
-PAPER = Path(__file__).resolve().parents[2] / "benchmarks" / "paper"
+ROOT = Path(__file__).resolve().parents[2]
+PAPER = ROOT / "benchmarks" / "paper"
 DIVERGED = float("inf")
 LOW, HIGH = hyper(rope__beta=0.1, rope__dim="X"), hyper(rope__beta=10.0, rope__dim="X")
 
@@ -111,12 +114,14 @@ class TestPages:
         words = cells.cells_page(evidence)
         assert "| ROPE | 0.208 ± 0.048 | 0.200 | beta=0.1, dim=X | agrees: intervals overlap (0.96×) |" in words
         assert "| FQE | Diverged | Diverged | – | agrees: both diverged |" in words
-        assert "missing: dataset not run" in words  # of hopper-random
+        assert "not run are left out: d4rl/halfcheetah-random" in words
+        assert "| d4rl/halfcheetah-random" not in words
         assert "missing: not run" in words  # of BCRL
 
     def test_claims(self, evidence):
         words = claims.claims_page(evidence)
         assert "| d4rl/hopper-medium | 4 of 4 | 1 of 8 |" in words  # diverged
+        assert "| D4RL together | 4 of 4 | 1 of 8 |\n| custom together | 0 of 4 | – |" in words
         # Every run of ROPE, diverged ones too, beats or ties with FQE; none beats the log's mean reward.
         assert "| d4rl/hopper-medium | 0.94 " in words
         assert "| d4rl/hopper-medium | 2 | 2 of 2 | 0 of 2 | 2 of 2 | 0.200 | 0.300 | 0.400 | 2.0× |" in words
@@ -128,6 +133,14 @@ class TestPages:
             evidence, PAPER / "independent.toml"
         )
         assert "| d4rl/hopper-medium | 1.0 (1) | 1.0 (1) | 1.0 (4) | 1.0 (8) | 4 |" in values.timings_page(evidence)
+
+    def test_a_study_that_is_not_there_is_one_line(self, tmp_path):
+        command = [sys.executable, "-m", "benchmarks.reproduction", "--study", str(tmp_path / "none")]
+        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert found.returncode == 2
+        assert "none: there is no such folder" in found.stderr
+        assert "Traceback" not in found.stderr
+        assert not found.stdout
 
     def test_picture(self, evidence, tmp_path):
         title, _ = finding(evidence)
