@@ -31,6 +31,20 @@ def test_log_determinant_of_dependent_features_is_finite() -> None:
     assert np.isfinite(np.asarray(gradient)).all()
 
 
+@pytest.mark.parametrize("noise", [1e-1, 1e-2, 1e-3])
+def test_log_determinant_of_many_features_that_nearly_depend(noise: float) -> None:
+    """Features as BCRL's on HumanoidStandup: large means, more of them than directions, conditions of 1e6 to 1e10."""
+    rng = np.random.default_rng(0)
+    mixed = rng.normal(size=(1024, 80)) @ rng.normal(size=(80, 120)) / 3.3
+    features = jnp.asarray(14.0 + mixed + noise * rng.normal(size=mixed.shape), jnp.float32)
+    value, gradient = jax.value_and_grad(lambda f: log_determinant(f.T @ f / len(f)))(features)
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()
+    if noise == 1e-1:  # what single precision can hold is still right
+        exact = np.asarray(features, np.float64)
+        assert float(value) == pytest.approx(np.linalg.slogdet(exact.T @ exact / len(exact))[1], abs=0.1)
+
+
 def test_completeness_is_zero_for_features_that_are_complete() -> None:
     """One step of x' = x/2 with reward 3x: φ(x) = x, and M = [γ/2; 3]."""
     model = jnp.array([[0.45], [3.0]])

@@ -28,6 +28,7 @@ from ropeval.learning.networks import MLP
 from ropeval.settings import PartConfig
 
 RIDGE = 1e-8
+ROUNDING = float(np.finfo(np.float32).eps)
 
 
 class BcrlConfig(PartConfig):
@@ -52,15 +53,23 @@ def log_determinant(matrix: Array, ridge: float = RIDGE) -> Array:
 
     Batched LAPACK calls inside a compiled program can deadlock on machines with few cores (seen with jaxlib 0.10.2
     on two); d rank-one updates cost nothing beside a training step.
-    """
 
-    def eliminate(rest: Array, k: Array) -> tuple[Array, Array]:
-        pivot = jnp.maximum(rest[k, k], ridge)  # none is smaller but by rounding
-        column = rest[:, k]
-        return rest - jnp.outer(column, column) / pivot, jnp.log(pivot)
+    The largest pivot goes first. What is left below the rounding of the largest is noise, and to divide by noise ends
+    in infinite gradients (seen with 196 features): it counts as that rounding, and has no gradient.
+    """
+    floor = jax.lax.stop_gradient(jnp.maximum(ridge, ROUNDING * jnp.diag(matrix).max()))
+
+    def eliminate(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
+        rest, unused = carry
+        k = jnp.argmax(jnp.where(unused, jnp.diag(rest), -jnp.inf))
+        sound = rest[k, k] > floor
+        pivot = jnp.where(sound, rest[k, k], floor)
+        column = jnp.where(sound, rest[:, k], 0.0)
+        return (rest - jnp.outer(column, column) / pivot, unused.at[k].set(False)), jnp.log(pivot)
 
     size = matrix.shape[0]
-    _, logs = jax.lax.scan(eliminate, matrix + ridge * jnp.eye(size), jnp.arange(size))
+    start = (matrix + ridge * jnp.eye(size), jnp.ones(size, bool))
+    _, logs = jax.lax.scan(eliminate, start, None, length=size)
     return logs.sum()
 
 
@@ -96,7 +105,7 @@ def make_learner(config: BcrlConfig, inputs: int, dim: int, gamma: float, scale:
             batch.x, batch.next_x, batch.reward / scale, batch.discount
         )
         features = phi(batch.x)  # [batch, d]
-        spread = log_determinant(features.T @ features / config.batch)
+        spread = log_determinant(jnp.matmul(features.T, features, precision="highest") / config.batch)
         return errors.mean() - config.coverage * spread, {"loss": errors.mean(), "log_det": spread}
 
     def update(state: BcrlState, batch: Rows, key: Array, hyper: Hyper) -> tuple[BcrlState, Metrics]:

@@ -75,6 +75,18 @@ def test_sign_patterns_are_counted_on_one_scale_that_begins_at_one(charts):
     assert chart.y_range == pytest.approx((0.9, 50.0))
 
 
+def test_a_run_that_became_infinite_does_not_flatten_the_others(tmp_path):
+    rows = runs("a", "bcrl+lspe", [110.0, 111.0, 112.0, 113.0]) + runs("b", "bcrl+lspe", [110.0, 111.0])
+    curves = [c for one in rows for c in curve(one, "bcrl", "feature_std", {1: 2.0, 2: 4.0})]
+    curves += [c for one in rows[:3] for c in curve(one, "bcrl", "loss", {1: 8.0, 2: 2.0})]
+    curves += curve(rows[3], "bcrl", "loss", {1: 8.0, 2: float("inf")})
+    made = charts_of(write_study(tmp_path, rows, curves))
+    panel = made["loss-phi"].panels[0]
+    assert np.isinf(panel.series[-1].high).any()  # else this tests nothing
+    assert panel.y_range == pytest.approx((2.0 / 1.25, 10.0))
+    assert all(panel.y_range is None for panel in made["feature-std"].panels)
+
+
 def test_the_captions_of_features_say_what_saturation_looks_like(charts):
     assert "Near 0, the features are constant" in charts["feature-std"].caption
     assert "A large one is no sign of health" in charts["feature-std"].caption
