@@ -172,6 +172,22 @@ def test_seconds_are_those_of_all_attempts(data, tmp_path, monkeypatch):
     assert seconds.is_between(3600, 2 * 3600).all()
 
 
+def test_to_be_interrupted_is_no_failure(data, tmp_path, monkeypatch):
+    def lost(*_):
+        raise ValueError("setting an array element with a sequence.")  # what NumPy makes of Ctrl-C
+
+    study, store = STUDY.model_copy(update={"methods": ["fqe"], "grid": {}}), Store(tmp_path / "s")
+    store.create(study, resume=False)
+    monkeypatch.setattr("ropeval.bench.run.run_unit", lost)
+    assert run_study(study, [TASK], store, data).failed == len(list(store.failures())) > 0
+    for path in (tmp_path / "s").rglob("*failed*"):
+        path.unlink()
+    monkeypatch.setattr("ropeval.interrupts._pressed", True)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, [TASK], store, data)
+    assert not list(store.failures())
+
+
 def test_each_row_has_the_warnings_of_its_member(data, tmp_path, monkeypatch):
     def second_member(features):
         return [Finding("collapse", "severe", f"member {i} collapsed", "beware") if i == 1 else None for i in range(8)]

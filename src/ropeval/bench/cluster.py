@@ -24,6 +24,7 @@ from ropeval.bench.study import Study, Unit, digest, make_groups
 from ropeval.bench.unit import problem_of, run_unit
 from ropeval.errors import UserError
 from ropeval.files import write_text
+from ropeval.interrupts import stop_if_pressed
 from ropeval.policies import Policy
 
 CONNECT_SECONDS = 5.0
@@ -69,6 +70,7 @@ def _run(
                 try:
                     result = ray.get(reference)
                 except Exception as error:  # the machine died once too often, or could not even start the unit
+                    stop_if_pressed()
                     result = error
                 if isinstance(result, Exception):
                     record_failure(store, unit, result, outcome)

@@ -13,6 +13,7 @@ from ropeval.bench.unit import UnitResult, problem_of, run_unit, steps_of
 from ropeval.data import Problem
 from ropeval.data.streaming import held_bytes
 from ropeval.errors import UserError
+from ropeval.interrupts import stop_if_pressed
 
 LARGEST_UNIT = {"cpu": 12, "gpu": 180}  # a CPU trains members one by one: small units lose less when they are killed
 
@@ -92,6 +93,7 @@ def _attempt(
     try:
         result = run_unit(study, unit, data, problem, store.checkpoints(unit), tell)
     except Exception as error:
+        stop_if_pressed()  # to be interrupted is no failure
         record_failure(store, unit, error, outcome)
     else:
         keep(store, unit, result, outcome)

@@ -11,8 +11,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
-from ropeval.cli.progress import stderr
+from ropeval.cli.progress import resumable, stderr
 from ropeval.errors import UserError
+from ropeval.interrupts import stop_if_pressed
 
 EPILOG = """
 Examples:
@@ -71,7 +72,7 @@ def run(
     _collect_missing(chosen, data, policies, console)
     store.create(study, resume)
     names = [task.name for task in chosen]
-    with _progress(study, names, store, console) as report:
+    with resumable("the same command with --resume"), _progress(study, names, store, console) as report:
         if ray is None:
             outcome = run_study(study, names, store, data, report)
         else:
@@ -182,7 +183,7 @@ def _collect_missing(tasks: list[Any], data: Path, policies: Path | None, consol
         for role in ROLES:
             locate(task, role, policies)
     for task in missing:
-        with collecting_progress(task.name, console) as report:
+        with resumable("the same command"), collecting_progress(task.name, console) as report:
             collect(task, data, policies, report=report)
 
 
@@ -203,6 +204,7 @@ def _progress(study: Any, tasks: list[str], store: Any, console: Console) -> Ite
         seen: dict[str, float] = {}
 
         def report(unit: Any, fraction: float) -> None:
+            stop_if_pressed()
             seen[unit.id] = len(unit.members) * _cost(study, unit) * fraction
             count = f"{len(unit.members)} member{'s' if len(unit.members) > 1 else ''}"
             bar.update(whole, completed=sum(seen.values()), description=f"{unit.task}  {unit.method}  {count}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ropeval.cli.progress import session_progress, stderr
+from ropeval.cli.progress import resumable, session_progress, stderr
 
 SETTINGS: dict[str, dict[str, Any]] = {  # small networks for a small task, so that it takes a minute or two
     "fqe": {"width": 64, "steps": 10_000, "tau": 0.05, "learning_rate": 1e-3},
@@ -50,7 +50,7 @@ def demo(
     check_folder(session, out, resume, overwrite)
     console = stderr()
     console.print(f"{session.dataset!r}", highlight=False, markup=False)
-    with session_progress(session, console) as report:
+    with resumable("the same command with --resume"), session_progress(session, console) as report:
         results = run_session(session, out, report, resume, overwrite)
     ranking = rankings(session, results, out, truth)
     print_results(results, Console(), truth)

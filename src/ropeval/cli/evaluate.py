@@ -1,6 +1,5 @@
 """`ropeval evaluate`: what would these policies earn?"""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +7,7 @@ import typer
 from rich.console import Console
 
 from ropeval.cli.data import ColumnsOption, LogArgument
-from ropeval.cli.progress import session_progress, stderr
+from ropeval.cli.progress import resumable, session_progress, stderr
 from ropeval.errors import UserError
 
 NOTED = 10_000  # logged states that the policies are asked about: do they look like those of their training?
@@ -144,12 +143,9 @@ def run(
         console.print(f"note: {notice}", highlight=False, markup=False)
     folder = out or Path("ropeval-results") / f"{Path(log).stem}-{session.fingerprint[:8]}"
     check_folder(session, folder, resume, overwrite)
-    try:
-        with session_progress(session, console) as report:
-            results = run_session(session, folder, report, resume, overwrite)
-    except KeyboardInterrupt:
-        print(f"interrupted; the same command with --out {folder} --resume goes on from here", file=sys.stderr)
-        sys.exit(130)
+    again = f"the same command with --out {folder} --resume"
+    with resumable(again), session_progress(session, console) as report:
+        results = run_session(session, folder, report, resume, overwrite)
     ranking = rankings(session, results, folder, known)
     if as_json:
         print(results_json(results))

@@ -6,6 +6,7 @@ import typer
 
 from ropeval.cli import bench, data, demo, evaluate, methods, report, tabular
 from ropeval.errors import UserError
+from ropeval.interrupts import heeded
 from ropeval.runtime import prepare
 from ropeval.version import __version__
 
@@ -45,9 +46,10 @@ app.add_typer(bench.app, name="bench")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    prepare()
     try:
-        app(args=arguments, prog_name="ropeval")
+        with heeded():
+            prepare()
+            app(args=arguments, prog_name="ropeval")
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

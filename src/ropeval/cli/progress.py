@@ -1,5 +1,6 @@
-"""Progress bars, on standard error, so that standard output stays clean."""
+"""Progress bars, and what is said when they are interrupted: on standard error, so that standard output stays clean."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ropeval.evaluation.session import Report, Session
+from ropeval.interrupts import heeded, stop_if_pressed
 
 if TYPE_CHECKING:
     from ropeval.bench.parts import Stream
@@ -17,6 +19,17 @@ if TYPE_CHECKING:
 
 def stderr() -> Console:
     return Console(stderr=True)
+
+
+@contextmanager
+def resumable(again: str) -> Iterator[None]:
+    """Ctrl-C ends with a word on how to go on."""
+    try:
+        with heeded():
+            yield
+    except KeyboardInterrupt:
+        print(f"interrupted; {again} goes on from here", file=sys.stderr)
+        sys.exit(130)
 
 
 @contextmanager
@@ -34,6 +47,7 @@ def session_progress(session: Session, console: Console) -> Iterator[Report]:
         task = bar.add_task("preparing", total=total)
 
         def report(number: int, stage: str, fraction: float) -> None:
+            stop_if_pressed()
             policy, method = questions[number]
             before = sum(map(sum, weights[:number]))
             if stage == "done":
@@ -60,6 +74,7 @@ def collecting_progress(title: str, console: Console) -> Iterator[Callable[["Str
         started: dict[str, tuple[float, int]] = {}
 
         def report(stream: "Stream") -> None:
+            stop_if_pressed()
             now = time.monotonic()
             if stream.name not in bars:
                 bars[stream.name] = bar.add_task(
@@ -84,6 +99,7 @@ def training_progress(title: str, steps: int, console: Console) -> Iterator[Call
         task = bar.add_task(f"{escape(title)}  training", total=steps)
 
         def report(done: int, line: dict[str, float]) -> None:
+            stop_if_pressed()
             earned = f"return {line['return']:.4g} ± {line['return_se']:.2g}"
             bar.update(task, completed=done, description=f"{escape(title)}  {done:,} steps, {earned}")
 
