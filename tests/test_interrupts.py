@@ -31,6 +31,13 @@ def test_what_it_became_is_turned_back() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_nothing_stays_behind() -> None:
+    before = sys.unraisablehook
+    with heeded():
+        assert sys.unraisablehook is not before
+    assert sys.unraisablehook is before
+
+
 def test_where_it_was_dropped_the_next_report_stops() -> None:
     with heeded():
         stop_if_pressed()

@@ -33,7 +33,7 @@ def cells_page(evidence: Evidence) -> str:
         marks(evidence),
         *(wide(evidence, truth, evidence.d4rl, "the D4RL datasets") for truth in DEFINITIONS),
         *(wide(evidence, truth, evidence.custom, "the custom datasets") for truth in DEFINITIONS),
-        *(everything(evidence, task) for task in evidence.tasks if task in evidence.summary.tasks),
+        *(everything(evidence, task) for task in evidence.ran(evidence.tasks)),
     ]
     return page("Cell by cell", words, [table for table in tables if table.rows], evidence.source)
 
@@ -45,10 +45,8 @@ def label(evidence: Evidence, method: str, how: str) -> str:
 def papers_cells(evidence: Evidence) -> Table:
     """One row for each number of the paper's table, of the datasets that were run."""
     rows: list[list[Cell | str]] = []
-    for task, numbers in evidence.published.rmae.items():
-        if task not in evidence.summary.tasks:
-            continue
-        for place, (method, number) in enumerate(numbers.items()):
+    for task in evidence.ran(list(evidence.published.rmae)):
+        for place, (method, number) in enumerate(evidence.published.rmae[task].items()):
             row: list[Cell | str] = ["" if place else task, LABELS[method], number.text]
             for truth in DEFINITIONS:
                 found = evidence.pick(truth, task, method, "best")
@@ -93,7 +91,7 @@ def wide(evidence: Evidence, truth: str, tasks: Sequence[str], called: str) -> T
         if (method != "critic+fqe" or tasks != evidence.d4rl) and (how == "best" or evidence.gridded(method))
     ]
     rows: list[list[Cell | str]] = []
-    for task in (t for t in tasks if t in evidence.summary.tasks):
+    for task in evidence.ran(tasks):
         picks = {column: evidence.pick(truth, task, *column) for column in wanted}
         free = {
             column: p.value

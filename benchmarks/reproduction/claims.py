@@ -133,11 +133,7 @@ def robustness(evidence: Evidence, truth: str) -> Table:
 
 def divergence(evidence: Evidence) -> Table:
     methods = [m for m in evidence.summary.methods if m not in BASELINES]
-    rows = [
-        [task, *(evidence.diverged(task, method) for method in methods)]
-        for task in evidence.tasks
-        if task in evidence.summary.tasks
-    ]
+    rows = [[task, *(evidence.diverged(task, m) for m in methods)] for task in evidence.ran(evidence.tasks)]
     for called, tasks in _groups(evidence):
         lost = evidence.summary.rows.filter(pl.col("task").is_in(tasks)).group_by("method").agg(LOST.sum(), pl.len())
         whole = {method: f"{gone} of {count}" for method, gone, count in lost.iter_rows()}
@@ -154,7 +150,7 @@ def divergence(evidence: Evidence) -> Table:
 def reached(evidence: Evidence, truth: str) -> Table:
     methods = evidence.summary.methods
     rows = []
-    for task in (t for t in evidence.tasks if t in evidence.summary.tasks):
+    for task in evidence.ran(evidence.tasks):
         row = [task]
         for method in methods:
             errors = list(evidence.summary.errors(truth, task, method).values())

@@ -44,6 +44,10 @@ class Evidence:
     def tasks(self) -> list[str]:
         return [*self.d4rl, *self.custom]
 
+    def ran(self, tasks: Sequence[str]) -> list[str]:
+        """Those of which there are rows."""
+        return [task for task in tasks if task in self.summary.tasks]
+
     def pick(self, truth: str, task: str, method: str, how: str) -> Pick | None:
         key = (truth, task, method, how)
         if key not in self._picks:

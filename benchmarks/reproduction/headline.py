@@ -25,7 +25,7 @@ def draw_headline(evidence: Evidence, folder: Path) -> list[Path]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    tasks = [task for task in evidence.d4rl if task in evidence.summary.tasks]
+    tasks = evidence.ran(evidence.d4rl)
     height = TOP + BOTTOM + ROW * len(tasks)
     with rc_context({"font.size": 9.5, "svg.hashsalt": "headline"}):
         figure = Figure(figsize=(WIDTH, height))

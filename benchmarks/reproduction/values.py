@@ -23,7 +23,7 @@ def values_page(evidence: Evidence, independent: Path) -> str:
 
 def _values(evidence: Evidence, independent: Path) -> Table:
     rows: list[list[Cell | str]] = []
-    for task in (t for t in evidence.tasks if t in evidence.summary.tasks):
+    for task in evidence.ran(evidence.tasks):
         other = read_independent(independent, task)
         for role, name in (("evaluated", "π_e"), ("random", "random")):
             row: list[Cell | str] = [task if name == "π_e" else "", name]
@@ -86,8 +86,7 @@ def timings_page(evidence: Evidence) -> str:
             *(_seconds(found.get((task, m))) for m in methods),
             f"{sum(s for (t, _), (s, _) in found.items() if t == task):.0f}",
         ]
-        for task in evidence.tasks
-        if task in evidence.summary.tasks
+        for task in evidence.ran(evidence.tasks)
     ]
     totals = {m: sum(s for (_, name), (s, _) in found.items() if name == m) for m in methods}
     rows.append(["all together", *(f"{totals[m]:.0f}" for m in methods), f"{sum(totals.values()):.0f}"])

@@ -1,19 +1,12 @@
 """`python -m ropeval`, and the command `ropeval`."""
 
-import sys
-
-from ropeval.interrupts import heeded
+from ropeval.interrupts import interruptible
 
 
 def main() -> None:
-    try:
-        with heeded():
-            from ropeval.cli.main import main as run  # takes seconds, in which people change their minds, too
-
-            run()
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(130)
+    with interruptible():  # the import takes seconds, in which people change their minds, too
+        from ropeval.cli.main import main as run
+    run()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 
 _pressed = False
@@ -20,20 +20,26 @@ def stop_if_pressed() -> None:
 
 
 @contextmanager
+def interruptible(again: str = "") -> Iterator[None]:
+    """Ctrl-C ends the program with a word; `again`: the command that goes on from there."""
+    try:
+        with heeded():
+            yield
+    except KeyboardInterrupt:
+        print("interrupted" + (f"; {again} goes on from here" if again else ""), file=sys.stderr)
+        sys.exit(130)
+
+
+@contextmanager
 def heeded() -> Iterator[None]:
     """May be nested: the outermost listens, and each turns the exceptions that leave it back into KeyboardInterrupt."""
-    listens = _nobody_else_does()
-    if listens:
-        _listen()
-    try:
-        yield
-    except Exception as error:
-        if _pressed:
-            raise KeyboardInterrupt from error
-        raise
-    finally:
-        if listens:
-            _stop_listening()
+    with _listening() if _nobody_else_does() else nullcontext():
+        try:
+            yield
+        except Exception as error:
+            if _pressed:
+                raise KeyboardInterrupt from error
+            raise
 
 
 def _nobody_else_does() -> bool:
@@ -42,26 +48,26 @@ def _nobody_else_does() -> bool:
     return alone and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def _listen() -> None:
+@contextmanager
+def _listening() -> Iterator[None]:
     global _pressed
-    _pressed = False
+    speak = sys.unraisablehook
+
+    def drop_quietly(unraisable: "sys.UnraisableHookArgs") -> None:
+        if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+            speak(unraisable)
+
     signal.signal(signal.SIGINT, _note)
-    sys.unraisablehook = _drop_quietly
-
-
-def _stop_listening() -> None:
-    global _pressed
-    _pressed = False
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.unraisablehook = sys.__unraisablehook__
+    sys.unraisablehook = drop_quietly
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = speak
+        _pressed = False
 
 
 def _note(signum: int, frame: FrameType | None) -> None:
     global _pressed
     _pressed = True
     raise KeyboardInterrupt
-
-
-def _drop_quietly(unraisable: "sys.UnraisableHookArgs") -> None:
-    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
-        sys.__unraisablehook__(unraisable)

@@ -74,14 +74,15 @@ def collect(
     from ropeval.bench.collect import collect as collect_task
     from ropeval.bench.collected import is_collected, read_truth
     from ropeval.bench.tasks import find_tasks
-    from ropeval.cli.progress import collecting_progress, resumable, stderr
+    from ropeval.cli.progress import collecting_progress, stderr
+    from ropeval.interrupts import interruptible
 
     console = Console()
     for task in find_tasks(names):
         if is_collected(task, data) and not overwrite:
             console.print(f"{task.name}: already in {data / task.folder} (--overwrite collects it again)")
             continue
-        with resumable("the same command"), collecting_progress(task.name, stderr()) as report:
+        with interruptible("the same command"), collecting_progress(task.name, stderr()) as report:
             folder = collect_task(task, data, policies, seed, processes, overwrite=overwrite, report=report)
         console.print(f"{task.name}: {folder}", soft_wrap=True)
         _print_truth(read_truth(folder))

@@ -11,9 +11,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
-from ropeval.cli.progress import resumable, stderr
+from ropeval.cli.progress import stderr
 from ropeval.errors import UserError
-from ropeval.interrupts import stop_if_pressed
+from ropeval.interrupts import interruptible, stop_if_pressed
 
 EPILOG = """
 Examples:
@@ -72,7 +72,7 @@ def run(
     _collect_missing(chosen, data, policies, console)
     store.create(study, resume)
     names = [task.name for task in chosen]
-    with resumable("the same command with --resume"), _progress(study, names, store, console) as report:
+    with interruptible("the same command with --resume"), _progress(study, names, store, console) as report:
         if ray is None:
             outcome = run_study(study, names, store, data, report)
         else:
@@ -183,7 +183,7 @@ def _collect_missing(tasks: list[Any], data: Path, policies: Path | None, consol
         for role in ROLES:
             locate(task, role, policies)
     for task in missing:
-        with resumable("the same command"), collecting_progress(task.name, console) as report:
+        with interruptible("the same command"), collecting_progress(task.name, console) as report:
             collect(task, data, policies, report=report)
 
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ropeval.cli.progress import resumable, session_progress, stderr
+from ropeval.cli.progress import session_progress, stderr
+from ropeval.interrupts import interruptible
 
 SETTINGS: dict[str, dict[str, Any]] = {  # small networks for a small task, so that it takes a minute or two
     "fqe": {"width": 64, "steps": 10_000, "tau": 0.05, "learning_rate": 1e-3},
@@ -50,7 +51,7 @@ def demo(
     check_folder(session, out, resume, overwrite)
     console = stderr()
     console.print(f"{session.dataset!r}", highlight=False, markup=False)
-    with resumable("the same command with --resume"), session_progress(session, console) as report:
+    with interruptible("the same command with --resume"), session_progress(session, console) as report:
         results = run_session(session, out, report, resume, overwrite)
     ranking = rankings(session, results, out, truth)
     print_results(results, Console(), truth)

@@ -7,8 +7,9 @@ import typer
 from rich.console import Console
 
 from ropeval.cli.data import ColumnsOption, LogArgument
-from ropeval.cli.progress import resumable, session_progress, stderr
+from ropeval.cli.progress import session_progress, stderr
 from ropeval.errors import UserError
+from ropeval.interrupts import interruptible
 
 NOTED = 10_000  # logged states that the policies are asked about: do they look like those of their training?
 
@@ -144,7 +145,7 @@ def run(
     folder = out or Path("ropeval-results") / f"{Path(log).stem}-{session.fingerprint[:8]}"
     check_folder(session, folder, resume, overwrite)
     again = f"the same command with --out {folder} --resume"
-    with resumable(again), session_progress(session, console) as report:
+    with interruptible(again), session_progress(session, console) as report:
         results = run_session(session, folder, report, resume, overwrite)
     ranking = rankings(session, results, folder, known)
     if as_json:

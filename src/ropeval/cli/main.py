@@ -6,7 +6,7 @@ import typer
 
 from ropeval.cli import bench, data, demo, evaluate, methods, report, tabular
 from ropeval.errors import UserError
-from ropeval.interrupts import heeded
+from ropeval.interrupts import interruptible
 from ropeval.runtime import prepare
 from ropeval.version import __version__
 
@@ -47,15 +47,12 @@ app.add_typer(bench.app, name="bench")
 
 def main(arguments: list[str] | None = None) -> None:
     try:
-        with heeded():
+        with interruptible():
             prepare()
             app(args=arguments, prog_name="ropeval")
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:  # the reader went away, as in `ropeval … | head`
         sys.stderr.close()
         sys.exit(1)

@@ -1,6 +1,5 @@
-"""Progress bars, and what is said when they are interrupted: on standard error, so that standard output stays clean."""
+"""Progress bars, on standard error, so that standard output stays clean."""
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ropeval.evaluation.session import Report, Session
-from ropeval.interrupts import heeded, stop_if_pressed
+from ropeval.interrupts import stop_if_pressed
 
 if TYPE_CHECKING:
     from ropeval.bench.parts import Stream
@@ -19,17 +18,6 @@ if TYPE_CHECKING:
 
 def stderr() -> Console:
     return Console(stderr=True)
-
-
-@contextmanager
-def resumable(again: str) -> Iterator[None]:
-    """Ctrl-C ends with a word on how to go on."""
-    try:
-        with heeded():
-            yield
-    except KeyboardInterrupt:
-        print(f"interrupted; {again} goes on from here", file=sys.stderr)
-        sys.exit(130)
 
 
 @contextmanager

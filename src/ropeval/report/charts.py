@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -103,9 +103,27 @@ class Chart:
     x_names: Sequence[str] | None = None  # categories at 0, 1, 2, …
     y_names: Sequence[str] | None = None  # categories at 0, 1, 2, … from the top
 
+    def __post_init__(self) -> None:
+        if self.y_range is None:
+            object.__setattr__(self, "panels", [_edged(panel, self.y_log) for panel in self.panels])
+
     @property
     def drawn(self) -> bool:
         return any(panel.series for panel in self.panels)
+
+
+def _edged(panel: Panel, log: bool) -> Panel:
+    """A band without an upper end goes to the edge of its panel: one that lies where all that is finite is seen."""
+    ends = [end for series in panel.series for end in (series.low, series.high) if end is not None]
+    if panel.y_range is not None or not any(np.isinf(end).any() for end in ends):
+        return panel
+    seen = np.concatenate([*(series.y for series in panel.series), *ends])
+    seen = seen[np.isfinite(seen) & (seen > 0.0 if log else True)]
+    if not len(seen):
+        return panel
+    low, high = float(seen.min()), float(seen.max())
+    margin = 0.05 * (high - low) or 0.5
+    return replace(panel, y_range=(low / 1.25, 1.25 * high) if log else (low - margin, high + margin))
 
 
 def joined(lines: Sequence[Series]) -> Series:

@@ -1,7 +1,5 @@
 """The study's figures of training: errors, losses and features over gradient steps."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from ropeval.bench.lines import Curve, Line, Name, error_line, line, role
@@ -93,7 +91,7 @@ def losses(summary: Summary, curves: Curves, palette: Palette, part: str) -> Cha
         title=f"Training loss of {what}",
         caption="IQM over seeds with 95 % bootstrap bands at the default setting; thin lines are the grid's other "
         "settings. Losses of different methods measure different things.",
-        panels=[_edged(panel, log=True) for panel in _over_settings(summary, curves, palette, "loss", part)],
+        panels=_over_settings(summary, curves, palette, "loss", part),
         legend=_trained(summary, curves, palette, "loss", part),
         x_label=f"gradient step of {what}",
         y_label="loss",
@@ -105,17 +103,16 @@ def features(summary: Summary, curves: Curves, palette: Palette, metric: str) ->
     what, reading = FEATURES[metric], READING.get(metric, "")
     panels = _over_settings(summary, curves, palette, metric, "encoder")
     counted = metric == "feature_codes"
-    log = counted or metric == "feature_size"  # some methods bound their features by 1, others by nothing
     return Chart(
         slug=metric.replace("_", "-"),
         title=f"Representations: {what}",
         caption=f"{MEASURED[metric]}; IQM over seeds with 95 % bootstrap bands at the default setting, thin lines are "
         f"the grid's other settings. {reading}".strip(),
-        panels=panels if counted else [_edged(panel, log) for panel in panels],
+        panels=panels,
         legend=_trained(summary, curves, palette, metric, "encoder"),
         x_label="gradient step of φ (the encoder)",
         y_label=what,
-        y_log=log,
+        y_log=counted or metric == "feature_size",  # some methods bound their features by 1, others by nothing
         y_range=_from_one(panels) if counted else None,
     )
 
@@ -124,20 +121,6 @@ def _from_one(panels: list[Panel]) -> tuple[float, float]:
     """A range for counts that are compared between tasks: from one to the largest."""
     seen = np.concatenate([np.ones(1), *(series.y for panel in panels for series in panel.series)])
     return 0.9, 1.25 * max(2.0, float(seen[np.isfinite(seen)].max()))
-
-
-def _edged(panel: Panel, log: bool) -> Panel:
-    """With a range of what is finite in it, where a run became infinite: its band then ends at the panel's edge."""
-    ends = [end for series in panel.series for end in (series.low, series.high) if end is not None]
-    if not any(np.isinf(end).any() for end in ends):
-        return panel
-    seen = np.concatenate([*(series.y for series in panel.series), *ends])
-    seen = seen[np.isfinite(seen) & (seen > 0.0 if log else True)]
-    if not len(seen):
-        return panel
-    low, high = float(seen.min()), float(seen.max())
-    margin = 0.05 * (high - low) or 0.5
-    return replace(panel, y_range=(low / 1.25, 1.25 * high) if log else (low - margin, high + margin))
 
 
 def _over_settings(summary: Summary, curves: Curves, palette: Palette, metric: str, part: str) -> list[Panel]:
