@@ -22,7 +22,8 @@ from ropeval.files import write_text
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = ROOT / "benchmarks" / "paper"
-STUDIES = ("study", "study-20-seeds", "study-first-log")  # where a run stands in two of them, the first counts
+# Where a run stands in two of them, the first counts.
+STUDIES = ("study", "study-20-seeds", "study-first-log", "study-one-cell")
 
 
 def main() -> None:

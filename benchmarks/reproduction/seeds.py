@@ -1,8 +1,9 @@
-"""seeds.md: what a table of few seeds would have said, where there are many."""
+"""seeds.md: what a table of few seeds would have said, where there are many, and what the same seeds say again."""
 
 from collections.abc import Iterator
 
 import polars as pl
+from benchmarks.reproduction.again import again_tables
 from benchmarks.reproduction.choices import CHOSEN, PICKS, pick
 from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, LOST, PROTOCOL, Evidence, page
 
@@ -17,10 +18,12 @@ FEW = 5
 def seeds_page(evidence: Evidence) -> str:
     words = [
         f"IQM of RMAE of every {FEW} seeds, and of all of them together, where a dataset has more than {FEW}. {CHOSEN} "
-        "Other logs of the same policies, where there are any, stand beside it."
+        "Other logs of the same policies, where there are any, stand beside it.",
+        "Runs that stand in two folders with the same log and the same seed are compared below: they draw the same "
+        "numbers and differ by rounding alone.",
     ]
     tables = [_table(evidence, task, method) for task, method in _with_many(evidence)]
-    return page("What few seeds tell", words, tables, evidence.source)
+    return page("What few seeds tell", words, [*tables, *again_tables(evidence)], evidence.source)
 
 
 def _with_many(evidence: Evidence) -> Iterator[tuple[str, str]]:
@@ -34,16 +37,17 @@ def _table(evidence: Evidence, task: str, method: str) -> Table:
     for part in evidence.parts:
         own = part.rows.filter(protocol=PROTOCOL, task=task, method=method)
         for (log,), runs in own.group_by("data_sha256", maintain_order=True):
-            rows += [_row(runs.filter(pl.col("seed").is_in(few)), log, few) for few in _fives(runs)]
+            where = [part.folder.name, str(log)[:8]]
+            rows += [where + _row(runs.filter(pl.col("seed").is_in(few)), few) for few in _fives(runs)]
             if runs["seed"].n_unique() > FEW:
-                rows.append(_row(runs, log, sorted(runs["seed"].unique())))
+                rows.append(where + _row(runs, sorted(runs["seed"].unique())))
     published = evidence.published.rmae.get(task, {}).get(method)
     if published is not None:
-        rows.append(["the paper's", "20", published.text, *[""] * (len(DEFINITIONS) * (len(PICKS) + 1))])
-    columns = ["log", "seeds"]
+        rows.append(["the paper's", "", "20", published.text, *[""] * (len(DEFINITIONS) * (len(PICKS) + 1))])
+    columns = ["folder", "log", "seeds"]
     for truth in DEFINITIONS:
         columns += [f"{TRUTHS[truth]}: {name}" for name in PICKS.values()] + ["best is"]
-    return Table(f"seeds-{task}-{method}", f"{task}, {LABELS[method]}", "", [*columns, "diverged"], rows, 2)
+    return Table(f"seeds-{task}-{method}", f"{task}, {LABELS[method]}", "", [*columns, "diverged"], rows, 3)
 
 
 def _fives(runs: pl.DataFrame) -> list[list[int]]:
@@ -51,10 +55,10 @@ def _fives(runs: pl.DataFrame) -> list[list[int]]:
     return [seeds[at : at + FEW] for at in range(0, len(seeds) - FEW + 1, FEW)]
 
 
-def _row(runs: pl.DataFrame, log: object, seeds: list[int]) -> list[Cell | str]:
+def _row(runs: pl.DataFrame, seeds: list[int]) -> list[Cell | str]:
     summary = summarise(runs, {})
     ((task, method),) = summary.runs
-    row: list[Cell | str] = [str(log)[:8], f"{seeds[0]}–{seeds[-1]}"]
+    row: list[Cell | str] = [f"{seeds[0]}–{seeds[-1]}"]
     for truth in DEFINITIONS:
         picks = {how: pick(summary, truth, task, method, how) for how in PICKS}
         row += ["–" if p is None else error_text(p.value) for p in picks.values()]

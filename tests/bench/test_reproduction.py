@@ -156,11 +156,28 @@ class TestPages:
             write_study(tmp_path / name, rows, protocol="paper") for name, rows in (("many", many), ("other", other))
         ]
         words = seeds.seeds_page(gather(folders, PAPER / "published.toml"))
-        lines = [line for line in words.splitlines() if line.startswith("| log of d") or line.startswith("| another")]
-        assert [line.split(" | ")[1:3] for line in lines] == [
+        lines = [line for line in words.splitlines() if line.startswith(("| many | log of d", "| other | another"))]
+        assert [line.split(" | ")[2:4] for line in lines] == [
             ["0–4", "0.200"], ["5–9", "0.300"], ["0–9", "0.250"], ["0–4", "0.100"],
         ]  # fmt: skip
         assert [line.split(" | ")[-1] for line in lines] == ["0 of 5 |", "1 of 5 |", "1 of 10 |", "0 of 5 |"]
+
+    def test_the_same_seeds_again(self, tmp_path):
+        task, about = "d4rl/hopper-medium", {"protocol": "paper", "hyper": LOW, "default": False}
+        tries = {"before": [130.0, 140.0, 120.0, 110.0, None], "again": [131.0, 150.0, 120.0, None, None]}
+        folders = []
+        for name, estimates in tries.items():
+            rows = runs(task, "rope+fqe", estimates, **about)
+            losses = {10: 4.0, 20: 2.0} if name == "before" else {10: 4.00004, 20: 2.5}
+            curves = [point for one in rows for point in curve(one, "rope", "loss", losses)]
+            folders.append(write_study(tmp_path / name, rows, curves, protocol="paper"))
+        elsewhere = runs(task, "rope+fqe", [1.0] * 5, data_sha256="another log", **about)
+        folders.append(write_study(tmp_path / "elsewhere", elsewhere, protocol="paper"))
+        words = seeds.seeds_page(gather(folders, PAPER / "published.toml"))
+        assert words.count("the same seeds again") == 1  # another log is another matter
+        line = next(x for x in words.split("the same seeds again")[1].splitlines() if x.startswith("| beta"))
+        # Apart by 1, 10 and 0, two not to be told; of five errors the middle three count, half of the outer two.
+        assert line == "| beta=0.1, dim=X | 5 | 1e-05 | 25.00% | 0.010 | 0.100 | 0.300 | Diverged | 1 of 5 | 2 of 5 |"
 
     def test_no_dataset_weighs_more_than_another_by_its_seeds(self, tmp_path):
         about = {"protocol": "paper", "hyper": LOW, "default": False}
