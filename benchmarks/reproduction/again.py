@@ -19,7 +19,7 @@ from ropeval.report.typeset import Cell, Table
 
 COLUMNS = [
     "setting", "runs", "first loss differs by", "last loss differs by", "estimates differ by: median", "largest",
-    "IQM before", "IQM again", "diverged before", "again",
+    "two seeds differ by", "IQM before", "IQM again", "diverged before", "again",
 ]  # fmt: skip
 
 
@@ -44,7 +44,8 @@ def _tables(before: Part, after: Part) -> Iterator[Table]:
             f"{task}, {LABELS.get(str(method), str(method))}: the same seeds again",
             f"{before.folder.name} before, {after.folder.name} again. Loss: of the method's first stage, the median "
             f"relative difference at the first and the last step that was recorded. Estimates (of runs that diverged "
-            f"neither time) and IQM in units of RMAE, {TRUTHS[DEFINITIONS[0]]}.",
+            f"neither time) and IQM in units of RMAE, {TRUTHS[DEFINITIONS[0]]}. Two seeds: the median over "
+            "all pairs of different seeds, before.",
             COLUMNS,
             rows,
             1,
@@ -58,6 +59,7 @@ def _row(before: pl.DataFrame, all_after: pl.DataFrame, losses: pl.DataFrame) ->
     values = [np.where(part.select(LOST).to_series(), np.nan, part["estimate"]) for part in (before, after)]
     apart = np.abs(values[0] - values[1]) / truth.unit
     apart = apart[~np.isnan(apart)]  # neither diverged
+    between = [abs(one - other) / truth.unit for one, other in combinations(values[0][~np.isnan(values[0])], 2)]
     errors = [np.nan_to_num(np.abs(v - truth.value) / truth.unit, nan=np.inf) for v in values]
     steps = losses["step"].unique().sort().to_list()
     return [
@@ -65,6 +67,7 @@ def _row(before: pl.DataFrame, all_after: pl.DataFrame, losses: pl.DataFrame) ->
         str(len(before)),
         *(_share(losses.filter(step=steps[at])["apart"]) if steps else "–" for at in (0, -1)),
         *((error_text(float(of(apart))) if len(apart) else "–") for of in (np.median, np.max)),
+        error_text(float(np.median(between))) if len(between) else "–",
         *(error_text(float(iqm(own))) for own in errors),
         *(f"{part.select(LOST.sum()).item()} of {len(part)}" for part in (before, after)),
     ]
