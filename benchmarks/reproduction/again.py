@@ -3,20 +3,21 @@
 Members draw the same numbers in any company, but a larger batch of them adds up in another order.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
 import polars as pl
-from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, LOST, PROTOCOL, Evidence
+from benchmarks.reproduction.evidence import DEFINITIONS, FIRST_STAGE, LABELS, LOST, PROTOCOL, Evidence
 
 from ropeval.bench.report.tables import error_text, setting
 from ropeval.bench.results import Part
 from ropeval.bench.rows import BASELINES, RUN, TRUTHS, load_curves
-from ropeval.bench.scores import iqm
-from ropeval.bench.summary import setting_order, summarise
+from ropeval.bench.scores import iqm, relative_errors
+from ropeval.bench.summary import TrueValues, setting_order
 from ropeval.report.typeset import Cell, Table
 
+TRUTH = DEFINITIONS[0]
 COLUMNS = [
     "setting", "runs", "first loss differs by", "last loss differs by", "estimates differ by: median", "largest",
     "two seeds differ by", "IQM before", "IQM again", "diverged before", "again",
@@ -24,59 +25,68 @@ COLUMNS = [
 
 
 def again_tables(evidence: Evidence) -> list[Table]:
-    return [table for before, after in combinations(evidence.parts, 2) for table in _tables(before, after)]
+    return [table for before, after in combinations(evidence.parts, 2) for table in _tables(evidence, before, after)]
 
 
-def _tables(before: Part, after: Part) -> Iterator[Table]:
-    shared = before.rows.join(after.rows, on=[*RUN, "data_sha256"], how="semi")
-    shared = shared.filter(pl.col("protocol") == PROTOCOL, ~pl.col("method").is_in(BASELINES))
-    if shared.is_empty():
+def _tables(evidence: Evidence, before: Part, after: Part) -> Iterator[Table]:
+    pairs = _runs(before).join(_runs(after), on=[*RUN, "data_sha256"], suffix="_again").sort(RUN)
+    if pairs.is_empty():
         return
-    losses = _first_stage_losses(before).join(_first_stage_losses(after), on=[*RUN, "step"], suffix="_again")
+    losses = _losses(before).join(_losses(after), on=[*RUN, "step"], suffix="_again")
     losses = losses.with_columns(apart=(pl.col("value_again") / pl.col("value") - 1).abs())
-    for (task, method), own in shared.group_by("task", "method", maintain_order=True):
+    caption = (
+        f"{before.folder.name} before, {after.folder.name} again. Loss: of the method's first stage, the median "
+        "relative difference at the first and the last step that was recorded. Estimates (of runs that diverged "
+        f"neither time) and IQM in units of RMAE, {TRUTHS[TRUTH]}. Two seeds: the median over all pairs of different "
+        "seeds, before."
+    )
+    for task, method in pairs.select("task", "method").unique(maintain_order=True).iter_rows():
+        one = {"task": task, "method": method}
         rows = [
-            _row(own.filter(hyper=hyper), after.rows, losses.filter(task=task, method=method, hyper=hyper))
-            for hyper in sorted(own["hyper"].unique(), key=setting_order)
+            _row(
+                pairs.filter(hyper=hyper, **one),
+                losses.filter(hyper=hyper, **one),
+                evidence.summary.truths[TRUTH, task],
+            )
+            for hyper in sorted(pairs.filter(**one)["hyper"].unique(), key=setting_order)
         ]
-        yield Table(
-            f"again-{task}-{method}",
-            f"{task}, {LABELS.get(str(method), str(method))}: the same seeds again",
-            f"{before.folder.name} before, {after.folder.name} again. Loss: of the method's first stage, the median "
-            f"relative difference at the first and the last step that was recorded. Estimates (of runs that diverged "
-            f"neither time) and IQM in units of RMAE, {TRUTHS[DEFINITIONS[0]]}. Two seeds: the median over "
-            "all pairs of different seeds, before.",
-            COLUMNS,
-            rows,
-            1,
-        )
+        title = f"{task}, {LABELS[method]}: the same seeds again"
+        yield Table(f"again-{task}-{method}", title, caption, COLUMNS, rows, 1)
 
 
-def _row(before: pl.DataFrame, all_after: pl.DataFrame, losses: pl.DataFrame) -> list[Cell | str]:
-    """`before`: the runs of one setting."""
-    before, after = before.sort("seed"), all_after.join(before, on=RUN, how="semi").sort("seed")
-    (truth,) = (v for (name, _), v in summarise(before, {}).truths.items() if name == DEFINITIONS[0])
-    values = [np.where(part.select(LOST).to_series(), np.nan, part["estimate"]) for part in (before, after)]
-    apart = np.abs(values[0] - values[1]) / truth.unit
-    apart = apart[~np.isnan(apart)]  # neither diverged
-    between = [abs(one - other) / truth.unit for one, other in combinations(values[0][~np.isnan(values[0])], 2)]
-    errors = [np.nan_to_num(np.abs(v - truth.value) / truth.unit, nan=np.inf) for v in values]
+def _runs(part: Part) -> pl.DataFrame:
+    own = part.rows.filter(pl.col("protocol") == PROTOCOL, ~pl.col("method").is_in(BASELINES))
+    return own.select(*RUN, "data_sha256", "estimate", lost=LOST)
+
+
+def _losses(part: Part) -> pl.DataFrame:
+    curves = load_curves(part.folder).with_columns(pl.col(pl.Categorical).cast(pl.String))
+    return curves.filter(FIRST_STAGE, pl.col("metric") == "loss").select(*RUN, "step", "value")
+
+
+def _row(pairs: pl.DataFrame, losses: pl.DataFrame, truth: TrueValues) -> list[Cell | str]:
+    """One setting."""
+    before, again, lost, lost_again = (
+        pairs[name].to_numpy() for name in ("estimate", "estimate_again", "lost", "lost_again")
+    )
+    apart = np.abs(before - again)[~(lost | lost_again)] / truth.unit
+    between = [abs(one - other) / truth.unit for one, other in combinations(before[~lost], 2)]
+    errors = [relative_errors(e, gone, truth.value, truth.random) for e, gone in ((before, lost), (again, lost_again))]
     steps = losses["step"].unique().sort().to_list()
     return [
-        setting(before["hyper"][0]),
-        str(len(before)),
+        setting(pairs["hyper"][0]),
+        str(len(pairs)),
         *(_share(losses.filter(step=steps[at])["apart"]) if steps else "–" for at in (0, -1)),
-        *((error_text(float(of(apart))) if len(apart) else "–") for of in (np.median, np.max)),
-        error_text(float(np.median(between))) if len(between) else "–",
-        *(error_text(float(iqm(own))) for own in errors),
-        *(f"{part.select(LOST.sum()).item()} of {len(part)}" for part in (before, after)),
+        _said(np.median, apart),
+        _said(np.max, apart),
+        _said(np.median, between),
+        *("–" if own is None else _said(iqm, own) for own in errors),
+        *(f"{gone.sum()} of {len(gone)}" for gone in (lost, lost_again)),
     ]
 
 
-def _first_stage_losses(part: Part) -> pl.DataFrame:
-    curves = load_curves(part.folder).with_columns(pl.col(pl.Categorical).cast(pl.String))
-    first = pl.col("method").str.split("+").list.first() == pl.col("stage")
-    return curves.filter(pl.col("metric") == "loss", first).select(*RUN, "step", "value")
+def _said(statistic: Callable[[Sequence[float]], float], values: Sequence[float]) -> str:
+    return error_text(float(statistic(values))) if len(values) else "–"
 
 
 def _share(differences: pl.Series) -> str:

@@ -20,6 +20,9 @@ COMMAND = "python -m benchmarks.reproduction"
 PROTOCOL = "paper"
 DEFINITIONS = ("mean_reward", "discounted")  # what the authors' code computes, what the paper states
 LOST = pl.col("diverged") | pl.col("estimate").is_null()
+FIRST_STAGE = pl.col("method").str.split("+").list.first() == pl.col(
+    "stage"
+)  # of curves: the encoder's, if there is one
 LABELS = {
     "mean-reward": "trivial: mean reward", "mean-return": "trivial: mean return", "fqe": "FQE", "fqe-clip": "FQE-CLIP",
     "fqe-deep": "FQE-DEEP", "bcrl+lspe": "BCRL", "rope+fqe": "ROPE", "rope-range+fqe": "range-matched ROPE",
@@ -100,8 +103,7 @@ def gather(folders: Sequence[Path], published: Path) -> Evidence:
 def _features(results: Results) -> pl.DataFrame:
     """One row per run with an encoder: its feature_* metrics at the last step, those that were recorded."""
     last = results.curves(points=1).with_columns(pl.col(pl.Categorical).cast(pl.String))
-    encoder = pl.col("method").str.split("+").list.first() == pl.col("stage")
-    own = last.filter(pl.col("protocol") == PROTOCOL, encoder, pl.col("metric").str.starts_with("feature_"))
+    own = last.filter(pl.col("protocol") == PROTOCOL, FIRST_STAGE, pl.col("metric").str.starts_with("feature_"))
     return own.pivot("metric", index=RUN, values="value", aggregate_function="last")
 
 

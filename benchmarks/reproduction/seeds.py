@@ -18,12 +18,15 @@ FEW = 5
 def seeds_page(evidence: Evidence) -> str:
     words = [
         f"IQM of RMAE of every {FEW} seeds, and of all of them together, where a dataset has more than {FEW}. {CHOSEN} "
-        "Other logs of the same policies, where there are any, stand beside it.",
-        "Runs that stand in two folders with the same log and the same seed are compared below: they draw the same "
-        "numbers and differ by rounding alone.",
+        "Other logs of the same policies, where there are any, stand beside it."
     ]
-    tables = [_table(evidence, task, method) for task, method in _with_many(evidence)]
-    return page("What few seeds tell", words, [*tables, *again_tables(evidence)], evidence.source)
+    tables, again = [_table(evidence, *cell) for cell in _with_many(evidence)], again_tables(evidence)
+    if again:
+        words.append(
+            "Runs that stand in two folders with the same log and the same seed are compared below: they draw the "
+            "same numbers and differ by rounding alone."
+        )
+    return page("What few seeds tell", words, [*tables, *again], evidence.source)
 
 
 def _with_many(evidence: Evidence) -> Iterator[tuple[str, str]]:
