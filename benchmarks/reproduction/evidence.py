@@ -20,9 +20,8 @@ COMMAND = "python -m benchmarks.reproduction"
 PROTOCOL = "paper"
 DEFINITIONS = ("mean_reward", "discounted")  # what the authors' code computes, what the paper states
 LOST = pl.col("diverged") | pl.col("estimate").is_null()
-FIRST_STAGE = pl.col("method").str.split("+").list.first() == pl.col(
-    "stage"
-)  # of curves: the encoder's, if there is one
+# Of curves: the encoder's, where there is one.
+FIRST_STAGE = pl.col("method").str.split("+").list.first() == pl.col("stage")
 LABELS = {
     "mean-reward": "trivial: mean reward", "mean-return": "trivial: mean return", "fqe": "FQE", "fqe-clip": "FQE-CLIP",
     "fqe-deep": "FQE-DEEP", "bcrl+lspe": "BCRL", "rope+fqe": "ROPE", "rope-range+fqe": "range-matched ROPE",
