@@ -17,8 +17,8 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-from ropeval.bench.collect import collect
-from ropeval.bench.tasks import find_tasks
+from ropeval.bench.data.collect import collect
+from ropeval.bench.data.tasks import find_tasks
 from ropeval.data.columns import open_columns
 
 TASKS = ["d4rl/hopper-medium", "d4rl/hopper-random"]

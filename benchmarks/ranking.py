@@ -35,7 +35,7 @@ METHODS = ("mean-return", "lspe", "fqe", "fqe-ln", "rope-range+fqe")
 def play(environment: str, policy: str, seed: int, episodes: range, max_steps: int | None) -> list[Columns]:
     """Some episodes of one policy, in a process of its own."""
     os.environ["JAX_PLATFORMS"] = "cpu"
-    from ropeval.bench.episodes import Player
+    from ropeval.bench.data.episodes import Player
     from ropeval.policies import load_policy
 
     player = Player(environment, load_policy(policy), max_steps)

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ropeval.bench.rows import CURVES, ROWS
+from ropeval.bench.results.rows import CURVES, ROWS
 
 TASKS = [f"d4rl/{e}-{d}" for e in ("halfcheetah", "walker2d", "hopper") for d in ("random", "medium", "medium-expert")]
 TASKS += [f"custom/{e}" for e in ("swimmer", "halfcheetah", "humanoidstandup")]
@@ -92,7 +92,7 @@ def main() -> None:
             if args.all_gridded or method != "critic+fqe" or task.startswith("custom/"):
                 gridded = method in GRIDDED or (args.all_gridded and not method.startswith("mean-"))
                 write_unit(units, task, method, args.seeds, args.points, gridded)
-    from ropeval.bench.report import write_report
+    from ropeval.bench.results.report import write_report
 
     began = time.monotonic()
     written = write_report(args.folder, args.folder / "report", overwrite=True, processes=os.cpu_count() or 1)

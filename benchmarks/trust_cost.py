@@ -23,7 +23,7 @@ from ropeval.data import Problem, load_dataset, make_problem
 from ropeval.encoders import ENCODERS
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
-from ropeval.evaluation.diagnose import compare_methods
+from ropeval.evaluation.diagnosis.diagnose import compare_methods
 from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.methods import Method, make_method
 from ropeval.evaluation.rank import rank

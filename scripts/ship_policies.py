@@ -4,9 +4,9 @@
     python scripts/ship_policies.py hopper_sac_final trained/Hopper-v4 100000
     python scripts/ship_policies.py hopper_sac_early trained/Hopper-v4 30000
 
-Copies the `.npz` to `src/ropeval/bench/policies` and writes a JSON beside it: environment, settings, versions, learning
-curve, hash, and what the file as shipped (float16) earns under both definitions. The tasks that use a policy need a
-new version when it changes.
+Copies the `.npz` to `src/ropeval/bench/data/policies` and writes a JSON beside it: environment, settings, versions,
+learning curve, hash, and what the file as shipped (float16) earns under both definitions. The tasks that use a policy
+need a new version when it changes.
 """
 
 import argparse
@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from ropeval.bench.parts import Stream
-from ropeval.bench.policy_files import LocatedPolicy, sha256_of
-from ropeval.bench.train import GAMMA, read_curve
-from ropeval.bench.truth import PolicyTruth, policy_truth
-from ropeval.bench.workers import Recipe, play_streams
+from ropeval.bench.data.policy_files import LocatedPolicy, sha256_of
+from ropeval.bench.data.streams import Stream
+from ropeval.bench.data.train import GAMMA, read_curve
+from ropeval.bench.data.truth import PolicyTruth, policy_truth
+from ropeval.bench.data.workers import Recipe, play_streams
 from ropeval.files import read_npz, write_text
 
-FOLDER = Path(__file__).parents[1] / "src/ropeval/bench/policies"
+FOLDER = Path(__file__).parents[1] / "src/ropeval/bench/data/policies"
 
 
 def measure(environment: str, path: Path, episodes: int, processes: int) -> PolicyTruth:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval import CallablePolicy, Dataset, Estimate, Policy, evaluate
-from ropeval.evaluation.diagnose import compare_methods
+from ropeval.evaluation.diagnosis.diagnose import compare_methods
 from ropeval.evaluation.rank import rank
 from ropeval.report.table import number
 from ropeval.runtime import prepare

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 from benchmarks.reproduction.evidence import DEFINITIONS, FIRST_STAGE, LABELS, LOST, PROTOCOL, Evidence
 
-from ropeval.bench.report.tables import error_text, setting
-from ropeval.bench.results import Part
-from ropeval.bench.rows import BASELINES, RUN, TRUTHS, load_curves
-from ropeval.bench.scores import iqm, relative_errors
-from ropeval.bench.summary import TrueValues, setting_order
+from ropeval.bench.results.report.tables import error_text, setting
+from ropeval.bench.results.rows import BASELINES, RUN, TRUTHS, load_curves
+from ropeval.bench.results.scores import iqm, relative_errors
+from ropeval.bench.results.summary import TrueValues, setting_order
+from ropeval.bench.results.together import Part
 from ropeval.report.typeset import Cell, Table
 
 TRUTH = DEFINITIONS[0]

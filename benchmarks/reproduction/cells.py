@@ -6,8 +6,8 @@ from benchmarks.reproduction.choices import CHOSEN, PICKS
 from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, Evidence, page
 from benchmarks.reproduction.published import MARKS, agreement
 
-from ropeval.bench.report.tables import RULE, error_text, interval_cell, setting
-from ropeval.bench.rows import TRUTHS
+from ropeval.bench.results.report.tables import RULE, error_text, interval_cell, setting
+from ropeval.bench.results.rows import TRUTHS
 from ropeval.report.typeset import Cell, Table
 
 COLUMNS = (

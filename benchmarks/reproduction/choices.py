@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ropeval.bench.scores import Floats, Interval, iqm, resampled_iqm, with_interval
-from ropeval.bench.summary import Summary
+from ropeval.bench.results.scores import Floats, Interval, iqm, resampled_iqm, with_interval
+from ropeval.bench.results.summary import Summary
 
 PICKS = {"best": "best†", "median": "median", "worst": "worst‡"}
 CHOSEN = (

@@ -8,9 +8,9 @@ from benchmarks.reproduction.choices import CHOSEN, PICKS, SURE, improvement, ou
 from benchmarks.reproduction.collapse import collapse_tables
 from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, LOST, Evidence, page
 
-from ropeval.bench.report.tables import RULE, error_text
-from ropeval.bench.rows import BASELINES, TRUTHS
-from ropeval.bench.scores import Interval, iqm
+from ropeval.bench.results.report.tables import RULE, error_text
+from ropeval.bench.results.rows import BASELINES, TRUTHS
+from ropeval.bench.results.scores import Interval, iqm
 from ropeval.report.typeset import Table
 
 ROPE = "rope+fqe"

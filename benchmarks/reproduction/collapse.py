@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, LOST, Evidence
 
-from ropeval.bench.report.tables import setting
-from ropeval.bench.rows import RUN, TRUTHS
-from ropeval.bench.summary import setting_order
+from ropeval.bench.results.report.tables import setting
+from ropeval.bench.results.rows import RUN, TRUTHS
+from ropeval.bench.results.summary import setting_order
 from ropeval.report.typeset import Table
 
 ENCODED = ("rope+fqe", "rope-range+fqe", "bcrl+lspe")

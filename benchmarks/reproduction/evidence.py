@@ -8,12 +8,12 @@ import polars as pl
 from benchmarks.reproduction.choices import Pick, pick
 from benchmarks.reproduction.published import Published, read_published
 
-from ropeval.bench.completeness import Gap, find_gaps_of_all
-from ropeval.bench.report.write import source_line
-from ropeval.bench.results import Part, Results, load_results
-from ropeval.bench.rows import RUN
-from ropeval.bench.summary import Summary, summarise
-from ropeval.bench.tasks import all_tasks
+from ropeval.bench.data.tasks import all_tasks
+from ropeval.bench.results.missing import Gap, find_gaps_of_all
+from ropeval.bench.results.report.write import source_line
+from ropeval.bench.results.rows import RUN
+from ropeval.bench.results.summary import Summary, summarise
+from ropeval.bench.results.together import Part, Results, load_results
 from ropeval.report.typeset import Table, to_markdown
 
 COMMAND = "python -m benchmarks.reproduction"

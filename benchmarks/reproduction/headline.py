@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.reproduction.choices import outcome
 from benchmarks.reproduction.evidence import Evidence
 
-from ropeval.bench.scores import Floats
+from ropeval.bench.results.scores import Floats
 from ropeval.files import write_atomically
 from ropeval.report.draw import COLOURS, GRID, MUTED
 

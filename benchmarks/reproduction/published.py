@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ropeval.bench.scores import Interval
+from ropeval.bench.results.scores import Interval
 
 NEAR = 0.1  # "close": within so much of the paper's number
 

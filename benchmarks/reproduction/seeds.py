@@ -7,9 +7,9 @@ from benchmarks.reproduction.again import again_tables
 from benchmarks.reproduction.choices import CHOSEN, PICKS, pick
 from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, LOST, PROTOCOL, Evidence, page
 
-from ropeval.bench.report.tables import error_text, setting
-from ropeval.bench.rows import TRUTHS
-from ropeval.bench.summary import summarise
+from ropeval.bench.results.report.tables import error_text, setting
+from ropeval.bench.results.rows import TRUTHS
+from ropeval.bench.results.summary import summarise
 from ropeval.report.typeset import Cell, Table
 
 FEW = 5

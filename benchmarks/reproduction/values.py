@@ -7,8 +7,8 @@ import polars as pl
 from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, Evidence, page
 from benchmarks.reproduction.published import read_independent
 
-from ropeval.bench.rows import TRUTHS
-from ropeval.bench.tasks import all_tasks
+from ropeval.bench.data.tasks import all_tasks
+from ropeval.bench.results.rows import TRUTHS
 from ropeval.report.typeset import Cell, Table
 
 

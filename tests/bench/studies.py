@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from ropeval.bench.rows import CURVES, ROWS
+from ropeval.bench.results.rows import CURVES, ROWS
 
 TRUTH = {
     "truth_discounted": 100.0, "truth_discounted_se": 1.0, "random_discounted": 0.0, "random_discounted_se": 0.5,

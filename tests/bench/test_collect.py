@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ropeval.bench.collect import collect
-from ropeval.bench.collected import load_task
-from ropeval.bench.tasks import Task, find_task
+from ropeval.bench.data.collect import collect
+from ropeval.bench.data.task_data import load_task
+from ropeval.bench.data.tasks import Task, find_task
 from ropeval.data.columns import read_metadata
 from ropeval.errors import UserError
 
@@ -96,7 +96,16 @@ def test_the_same_bits_with_any_number_of_processes(toy, collected, tmp_path):
 
 def start(data: Path, delay: str) -> "subprocess.Popen[str]":
     environment = {**os.environ, "TOY_DELAY": delay, "ROPEVAL_TASKS": str(HERE / "toy_tasks.py")}
-    command = [sys.executable, "-m", "ropeval.bench.collect", "toy/countdown", "--data", str(data), "--processes", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "ropeval.bench.data.collect",
+        "toy/countdown",
+        "--data",
+        str(data),
+        "--processes",
+        "2",
+    ]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
 
@@ -176,7 +185,7 @@ def test_the_pendulum_agrees_with_the_demos_truth(tmp_path):
 )  # fmt: skip
 def test_published_policies_earn_what_they_should(shared_policies, environment, policy, discounted):
     pytest.importorskip("mujoco", reason="MuJoCo is not installed (the `bench` extra)")
-    from ropeval.bench.episodes import Player
+    from ropeval.bench.data.episodes import Player
     from ropeval.policies import load_policy
 
     player = Player(environment, load_policy(shared_policies / f"{policy}.npz", "offset"))

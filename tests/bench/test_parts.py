@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ropeval.bench.parts import Part, Stream
+from ropeval.bench.data.streams import Part, Stream
 
 
 def length_of(episode: int) -> int:

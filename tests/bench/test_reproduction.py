@@ -12,7 +12,7 @@ from benchmarks.reproduction.evidence import gather
 from benchmarks.reproduction.headline import draw_headline, finding
 from benchmarks.reproduction.published import Number, agreement, read_independent, read_published
 
-from ropeval.bench.scores import Interval
+from ropeval.bench.results.scores import Interval
 from tests.bench.studies import curve, hyper, row, runs, write_study
 
 ROOT = Path(__file__).resolve().parents[2]

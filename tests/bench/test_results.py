@@ -5,10 +5,10 @@ import json
 import polars as pl
 import pytest
 
-from ropeval.bench.completeness import find_gaps_of_all
-from ropeval.bench.report import write_report
-from ropeval.bench.results import load_results
-from ropeval.bench.rows import load_curves, load_rows, load_study
+from ropeval.bench.results.missing import find_gaps_of_all
+from ropeval.bench.results.report import write_report
+from ropeval.bench.results.rows import load_curves, load_rows, load_study
+from ropeval.bench.results.together import load_results
 from ropeval.errors import UserError
 from tests.bench.studies import curve, hyper, row, runs, small_study, write_study
 

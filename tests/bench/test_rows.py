@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from ropeval.bench.rows import CURVES, ROWS, load_curves, load_failures, load_rows, load_study
+from ropeval.bench.results.rows import CURVES, ROWS, load_curves, load_failures, load_rows, load_study
 from ropeval.errors import UserError
 from tests.bench.studies import curve, row, runs, small_study, write_study
 

@@ -15,14 +15,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ropeval.bench.collect import collect
-from ropeval.bench.collected import load_task
-from ropeval.bench.rows import load_curves, load_rows
-from ropeval.bench.run import largest_unit, run_study, study_status
-from ropeval.bench.store import Store
-from ropeval.bench.study import Study, make_groups
-from ropeval.bench.tasks import find_task
-from ropeval.bench.unit import problem_of
+from ropeval.bench.data.collect import collect
+from ropeval.bench.data.task_data import load_task
+from ropeval.bench.data.tasks import find_task
+from ropeval.bench.results.rows import load_curves, load_rows
+from ropeval.bench.run.local import largest_unit, run_study, study_status
+from ropeval.bench.run.store import Store
+from ropeval.bench.run.study import Study, make_groups
+from ropeval.bench.run.unit import problem_of
 from ropeval.cli.main import main
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
@@ -132,7 +132,7 @@ def test_curves_show_estimate_loss_and_features(finished):
 
 
 def test_members_do_not_depend_on_their_unit(finished, data, tmp_path, monkeypatch):
-    monkeypatch.setattr("ropeval.bench.run.LARGEST_UNIT", {"cpu": 3, "gpu": 3})
+    monkeypatch.setattr("ropeval.bench.run.local.LARGEST_UNIT", {"cpu": 3, "gpu": 3})
     run(STUDY.model_copy(update={"methods": ["rope+fqe"]}), tmp_path / "s", data)
     assert len(list((tmp_path / "s" / "units").glob("*rope*.rows.parquet"))) == 3
     np.testing.assert_array_equal(
@@ -163,7 +163,7 @@ def test_seconds_are_those_of_all_attempts(data, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patch:
         an_hour_ago = SimpleNamespace(monotonic=lambda: time.monotonic() - 3600)
-        patch.setattr("ropeval.bench.unit.time", an_hour_ago)  # when this attempt began
+        patch.setattr("ropeval.bench.run.unit.time", an_hour_ago)  # when this attempt began
         with pytest.raises(KeyboardInterrupt):
             run_study(study, [TASK], store, data, interrupt)
     assert list((tmp_path / "s" / "work").glob("*/fqe.npz"))
@@ -178,7 +178,7 @@ def test_to_be_interrupted_is_no_failure(data, tmp_path, monkeypatch):
 
     study, store = STUDY.model_copy(update={"methods": ["fqe"], "grid": {}}), Store(tmp_path / "s")
     store.create(study, resume=False)
-    monkeypatch.setattr("ropeval.bench.run.run_unit", lost)
+    monkeypatch.setattr("ropeval.bench.run.local.run_unit", lost)
     assert run_study(study, [TASK], store, data).failed == len(list(store.failures())) > 0
     for path in (tmp_path / "s").rglob("*failed*"):
         path.unlink()
@@ -192,7 +192,7 @@ def test_each_row_has_the_warnings_of_its_member(data, tmp_path, monkeypatch):
     def second_member(features):
         return [Finding("collapse", "severe", f"member {i} collapsed", "beware") if i == 1 else None for i in range(8)]
 
-    monkeypatch.setattr("ropeval.bench.unit.collapsed_members", second_member)
+    monkeypatch.setattr("ropeval.bench.run.unit.collapsed_members", second_member)
     run(STUDY.model_copy(update={"methods": ["rope+fqe", "fqe"]}), tmp_path / "s", data)
     rows = pl.concat(map(pl.read_parquet, sorted((tmp_path / "s" / "units").glob("*.rows.parquet"))))
     said = [json.loads(words) for words in rows.filter(method="rope+fqe")["warnings"]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import trim_mean
 
-from ropeval.bench.scores import (
+from ropeval.bench.results.scores import (
     Interval,
     iqm,
     iqm_interval,

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import ropeval.bench
-from ropeval.bench.policy_files import locate, sha256_of
-from ropeval.bench.tasks import find_task
+import ropeval.bench.data
+from ropeval.bench.data.policy_files import locate, sha256_of
+from ropeval.bench.data.tasks import find_task
 
-FOLDER = Path(ropeval.bench.__file__).parent / "policies"
+FOLDER = Path(ropeval.bench.data.__file__).parent / "policies"
 FILES = sorted(FOLDER.glob("*.npz"))
 SIZES = {"Hopper-v4": (11, 3), "HumanoidStandup-v4": (376, 17)}
 

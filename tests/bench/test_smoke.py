@@ -6,9 +6,9 @@ import sys
 import time
 from pathlib import Path
 
-from ropeval.bench.rows import BASELINES, load_rows
-from ropeval.bench.store import Store
-from ropeval.bench.study import load_study
+from ropeval.bench.results.rows import BASELINES, load_rows
+from ropeval.bench.run.store import Store
+from ropeval.bench.run.study import load_study
 from tests.bench.test_run import call
 
 SMALLER = ["smoke.toml", "--tasks", "tiny/pendulum", "--seeds", "1", "--steps", "10"]

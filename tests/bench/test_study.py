@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ropeval.bench.study import Study, load_study, make_groups, shipped_studies
-from ropeval.bench.tasks import find_tasks
+from ropeval.bench.data.tasks import find_tasks
+from ropeval.bench.run.study import Study, load_study, make_groups, shipped_studies
 from ropeval.errors import UserError
 
 GRID = {"rope+fqe": {"rope.beta": [0.1, 1.0, 10.0], "rope.dim": ["X/3", "X/2", "X"], "rope.width": [16, 32]}}

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ropeval.bench.completeness import find_gaps
-from ropeval.bench.lines import Curve, error_line, gather, line, role
-from ropeval.bench.rows import Failure, load_curves, load_rows, load_study
-from ropeval.bench.summary import TrueValues, setting_order, summarise
+from ropeval.bench.results.curve_bands import Curve, error_line, gather, line, role
+from ropeval.bench.results.missing import find_gaps
+from ropeval.bench.results.rows import Failure, load_curves, load_rows, load_study
+from ropeval.bench.results.summary import TrueValues, setting_order, summarise
 from tests.bench.studies import hyper, row, runs, small_study, write_study
 
 

@@ -7,12 +7,12 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed (the `bench` extra)")
 
-from ropeval.bench.episodes import Player  # noqa: E402
-from ropeval.bench.swimmer import Swimmer, swimmer_xml  # noqa: E402
+from ropeval.bench.data.episodes import Player  # noqa: E402
+from ropeval.bench.data.swimmer import Swimmer, swimmer_xml  # noqa: E402
 from ropeval.policies import UniformPolicy, load_policy  # noqa: E402
 
 REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "reference" / "custom_swimmer.xml"
-ENVIRONMENT = "ropeval.bench.swimmer:ropeval/Swimmer20-v0"
+ENVIRONMENT = "ropeval.bench.data.swimmer:ropeval/Swimmer20-v0"
 LOOKS = ("light_", "mat_", "tex_", "name", "geom_matid", "geom_rgba", "text_", "numeric_", "signature", "nbuffer",
          "nlight", "nmat", "ntex", "nnames")  # fmt: skip
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ropeval.bench.policy_files import locate
-from ropeval.bench.tasks import PolicySource, Task, all_tasks, find_task, find_tasks
+from ropeval.bench.data.policy_files import locate
+from ropeval.bench.data.tasks import PolicySource, Task, all_tasks, find_task, find_tasks
 from ropeval.errors import UserError
 
 HERE = Path(__file__).parent
@@ -79,7 +79,7 @@ def test_a_broken_file_of_tasks_is_named(tmp_path, monkeypatch):
         all_tasks()
     twice = tmp_path / "my_second_hopper.py"
     twice.write_text(
-        "from ropeval.bench.tasks import find_task\n"
+        "from ropeval.bench.data.tasks import find_task\n"
         "TASKS = [find_task('d4rl/hopper-medium').model_copy(update={'transitions': 7})]\n"
     )
     monkeypatch.delenv("ROPEVAL_TASKS")
@@ -142,7 +142,7 @@ def test_both_forms_of_the_published_policies_are_accepted(shared_policies):
 
 
 def test_the_random_policy_is_uniform_over_the_action_space():
-    from ropeval.bench.episodes import Player
+    from ropeval.bench.data.episodes import Player
 
     located = locate(find_task("tiny/pendulum"), "random", None)
     player = Player("Pendulum-v1", located.load())

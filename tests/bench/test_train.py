@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from ropeval.bench.train import read_curve, train
+from ropeval.bench.data.train import read_curve, train
 from ropeval.errors import UserError
 from ropeval.policies import load_policy
 

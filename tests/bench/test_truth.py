@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ropeval.bench.episodes import Episode
-from ropeval.bench.truth import policy_truth, summarise_episode
+from ropeval.bench.data.episodes import Episode
+from ropeval.bench.data.truth import policy_truth, summarise_episode
 
 
 def episode(rewards) -> Episode:

@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 
-from ropeval.bench.tasks import PolicySource, Task
+from ropeval.bench.data.tasks import PolicySource, Task
 
 LIMIT = 8
 DELAY = float(os.environ.get("TOY_DELAY", "0"))  # seconds per step, so that a test can kill it in the middle

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ropeval.evaluation import diagnose
+from ropeval.evaluation.diagnosis import diagnose
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")

@@ -7,9 +7,9 @@ import pytest
 
 from ropeval.data import Transitions, make_problem
 from ropeval.estimators.estimator import EffectiveSize, Estimated
-from ropeval.evaluation import doubts_fit, doubts_log
-from ropeval.evaluation.diagnose import CHECKS, compare_methods, diagnose
-from ropeval.evaluation.evidence import Evidence
+from ropeval.evaluation.diagnosis import about_fit, about_log
+from ropeval.evaluation.diagnosis.diagnose import CHECKS, compare_methods, diagnose
+from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.result import Coverage, Estimate, Interval
 from ropeval.learning.engine import Run, Trained, member_keys
 from ropeval.learning.resample import Resamples
@@ -50,7 +50,7 @@ def test_every_finding_has_a_sentence_and_says_what_to_do(calm):
         assert len(found.message) > 30
         assert len(found.advice) > 10
         assert found.numbers
-        assert found.code in __import__("ropeval.evaluation.diagnose").evaluation.diagnose.__doc__
+        assert found.code in __import__("ropeval.evaluation.diagnosis.diagnose").evaluation.diagnose.__doc__
     assert len(CHECKS) == 10
 
 
@@ -58,23 +58,23 @@ def test_every_finding_has_a_sentence_and_says_what_to_do(calm):
 
 
 def test_divergence(calm):
-    found = doubts_fit.divergence(replace(calm, diverged=np.array([True, False])))
+    found = about_fit.divergence(replace(calm, diverged=np.array([True, False])))
     assert "1 of 2 members" in found.message
     assert found.severity == "severe"
-    whole = doubts_fit.divergence(replace(calm, diverged=np.array([True, True]), value=None))
+    whole = about_fit.divergence(replace(calm, diverged=np.array([True, True]), value=None))
     assert "there is no estimate" in whole.message
     some = replace(calm.estimated, replicates=np.array([1.0, np.nan, 1.0, 1.0] * 10))
-    assert "10 of 40 resampled logs" in doubts_fit.divergence(replace(calm, estimated=some)).message
+    assert "10 of 40 resampled logs" in about_fit.divergence(replace(calm, estimated=some)).message
     fine = replace(calm.estimated, replicates=np.ones(40))
-    assert doubts_fit.divergence(replace(calm, estimated=fine)) is None
-    assert doubts_fit.divergence(calm) is None
+    assert about_fit.divergence(replace(calm, estimated=fine)) is None
+    assert about_fit.divergence(calm) is None
 
 
 def test_out_of_bounds(calm):
-    assert doubts_fit.out_of_bounds(replace(calm, value=9.9)) is None  # rewards up to 1, horizon 10
-    found = doubts_fit.out_of_bounds(replace(calm, value=10.5))
+    assert about_fit.out_of_bounds(replace(calm, value=9.9)) is None  # rewards up to 1, horizon 10
+    found = about_fit.out_of_bounds(replace(calm, value=10.5))
     assert found.numbers["high"] == pytest.approx(10.0, rel=1e-5)
-    assert doubts_fit.out_of_bounds(replace(calm, value=-1.5)).code == "out-of-bounds"
+    assert about_fit.out_of_bounds(replace(calm, value=-1.5)).code == "out-of-bounds"
 
 
 def encoded(calm, features):
@@ -86,16 +86,16 @@ def test_collapse(calm):
     rng = np.random.default_rng(0)
     size = len(calm.problem.dataset)
     healthy = np.tanh(rng.standard_normal((MEMBERS, size, 6))).astype(np.float32)
-    assert doubts_fit.collapse(encoded(calm, healthy)) is None
-    flat = doubts_fit.collapse(encoded(calm, 0.4 + 0.01 * healthy))
+    assert about_fit.collapse(encoded(calm, healthy)) is None
+    flat = about_fit.collapse(encoded(calm, 0.4 + 0.01 * healthy))
     assert "collapsed" in flat.message
     assert flat.numbers["feature_std"] < 0.01
-    line = doubts_fit.collapse(encoded(calm, np.repeat(healthy[:, :, :1], 6, axis=2)))  # one direction, six times
+    line = about_fit.collapse(encoded(calm, np.repeat(healthy[:, :, :1], 6, axis=2)))  # one direction, six times
     assert line.numbers["effective_rank"] == pytest.approx(1.0, abs=1e-3)
-    signs = doubts_fit.collapse(encoded(calm, np.sign(healthy)))
+    signs = about_fit.collapse(encoded(calm, np.sign(healthy)))
     assert "saturated" in signs.message
     assert signs.severity == "warning"
-    assert doubts_fit.collapse(calm) is None
+    assert about_fit.collapse(calm) is None
 
 
 def test_collapse_is_told_of_each_member_and_only_of_those_it_is_true_of(calm):
@@ -104,7 +104,7 @@ def test_collapse_is_told_of_each_member_and_only_of_those_it_is_true_of(calm):
     small = np.where(np.arange(6) < 2, 0.4 + 0.01 * healthy, 0.0)  # two features of its own, the rest is filled up
     lost = np.full_like(healthy, np.nan)
     features = encoded(calm, np.stack([healthy, np.sign(healthy), small, lost]).astype(np.float32)).features
-    fine, signs, flat, diverged = doubts_fit.collapsed_members(features)
+    fine, signs, flat, diverged = about_fit.collapsed_members(features)
     assert fine is None
     assert diverged is None  # which divergence says
     assert signs.severity == "warning"
@@ -112,16 +112,16 @@ def test_collapse_is_told_of_each_member_and_only_of_those_it_is_true_of(calm):
     assert "members" not in signs.message
     assert flat.severity == "severe"
     assert "effective rank 2 of 2): it tells few states apart" in flat.message
-    assert "in 1 of 4 members" in doubts_fit.collapsed(features).message  # one diverged member hides no other
-    assert doubts_fit.collapsed_members(calm.problem.transitions) == []
+    assert "in 1 of 4 members" in about_fit.collapsed(features).message  # one diverged member hides no other
+    assert about_fit.collapsed_members(calm.problem.transitions) == []
 
 
 def test_the_effective_rank_counts_directions():
     rng = np.random.default_rng(0)
     features = rng.standard_normal((5_000, 8))
-    assert doubts_fit.feature_statistics(features)[2] == pytest.approx(8.0, abs=0.05)
+    assert about_fit.feature_statistics(features)[2] == pytest.approx(8.0, abs=0.05)
     padded = np.concatenate([features[:, :3], np.zeros((5_000, 5))], axis=1)
-    assert doubts_fit.feature_statistics(padded)[2] == pytest.approx(3.0, abs=0.05)
+    assert about_fit.feature_statistics(padded)[2] == pytest.approx(3.0, abs=0.05)
 
 
 def trained(curve):
@@ -131,9 +131,9 @@ def trained(curve):
 
 def test_not_converged(calm):
     rising, settled = np.linspace(0, 1, 40), np.concatenate([np.linspace(0, 1, 20), np.ones(20)])
-    found = doubts_fit.not_converged(replace(calm, trained=trained(rising)))
+    found = about_fit.not_converged(replace(calm, trained=trained(rising)))
     assert found.numbers["before"] < found.numbers["after"]
-    assert doubts_fit.not_converged(replace(calm, trained=trained(settled))) is None
+    assert about_fit.not_converged(replace(calm, trained=trained(settled))) is None
 
 
 class Residuals:
@@ -153,7 +153,7 @@ class Residuals:
 def test_bellman_residual(calm):
     def ask(**how):
         q = Residuals(calm, **how)
-        return doubts_fit.bellman_residual(replace(calm, estimated=replace(calm.estimated, q=q)))
+        return about_fit.bellman_residual(replace(calm, estimated=replace(calm.estimated, q=q)))
 
     assert ask(noise=(0.1, 0.1)) is None
     off = ask(unseen=0.05, noise=(0.1, 0.1))  # adds up to 0.5, of an estimate of 0.3
@@ -163,7 +163,7 @@ def test_bellman_residual(calm):
     assert "by heart" in by_heart.message
     q = Residuals(calm, unseen=1.0)
     everything = replace(calm, run=Run(member_keys(0, MEMBERS)), estimated=replace(calm.estimated, q=q))
-    assert doubts_fit.bellman_residual(everything) is None  # nothing was held out
+    assert about_fit.bellman_residual(everything) is None  # nothing was held out
 
 
 # --- the log --------------------------------------------------------------------------------------------------
@@ -174,23 +174,23 @@ def covering(outside):
 
 
 def test_coverage(calm):
-    assert doubts_log.coverage(replace(calm, coverage=covering(0.2))) is None
-    assert doubts_log.coverage(calm) is None
-    found = doubts_log.coverage(replace(calm, coverage=covering(0.5)))
+    assert about_log.coverage(replace(calm, coverage=covering(0.2))) is None
+    assert about_log.coverage(calm) is None
+    found = about_log.coverage(replace(calm, coverage=covering(0.5)))
     assert found.severity == "warning"
     assert "median distance 4 against 1" in found.message
-    assert doubts_log.coverage(replace(calm, coverage=covering(0.8))).severity == "severe"
+    assert about_log.coverage(replace(calm, coverage=covering(0.8))).severity == "severe"
 
 
 def test_effective_sample_size(calm):
     def ask(size):
         estimated = replace(calm.estimated, effective=EffectiveSize(size, False))
-        return doubts_log.effective_sample_size(replace(calm, estimated=estimated))
+        return about_log.effective_sample_size(replace(calm, estimated=estimated))
 
     assert (ask(150.0).severity, ask(150.0).advice) == ("note", "")
     assert ask(3.0).severity == "severe"
     assert "never takes" in ask(0.0).message
-    assert doubts_log.effective_sample_size(calm) is None
+    assert about_log.effective_sample_size(calm) is None
 
 
 def of_log(calm, log, gamma=GAMMA, **estimated):
@@ -199,28 +199,28 @@ def of_log(calm, log, gamma=GAMMA, **estimated):
 
 
 def test_few_episodes(calm):
-    assert doubts_log.few_episodes(of_log(calm, LinearQuadratic().log(20))) is None
-    assert doubts_log.few_episodes(of_log(calm, LinearQuadratic().log(19))).severity == "warning"
-    assert doubts_log.few_episodes(of_log(calm, LinearQuadratic().log(1))).severity == "severe"
+    assert about_log.few_episodes(of_log(calm, LinearQuadratic().log(20))) is None
+    assert about_log.few_episodes(of_log(calm, LinearQuadratic().log(19))).severity == "warning"
+    assert about_log.few_episodes(of_log(calm, LinearQuadratic().log(1))).severity == "severe"
 
 
 def test_truncation(calm):
     q = Residuals(calm)
-    found = doubts_log.truncation(of_log(calm, LinearQuadratic().log(30, length=10), q=q))
+    found = about_log.truncation(of_log(calm, LinearQuadratic().log(30, length=10), q=q))
     assert found.numbers == pytest.approx({"cut": 1.0, "beyond": 0.9**10})
-    assert doubts_log.truncation(of_log(calm, LinearQuadratic().log(30, length=40), q=q)) is None
-    assert doubts_log.truncation(replace(calm, estimated=replace(calm.estimated, q=q))) is None  # the chain ends
-    assert doubts_log.truncation(of_log(calm, LinearQuadratic().log(30, length=10))) is None  # without q: its own words
+    assert about_log.truncation(of_log(calm, LinearQuadratic().log(30, length=40), q=q)) is None
+    assert about_log.truncation(replace(calm, estimated=replace(calm.estimated, q=q))) is None  # the chain ends
+    assert about_log.truncation(of_log(calm, LinearQuadratic().log(30, length=10))) is None  # without q: its own words
 
 
 def test_horizon(calm):
-    assert doubts_log.horizon(of_log(calm, LinearQuadratic().log(30, length=10), 0.9)) is None
-    found = doubts_log.horizon(of_log(calm, LinearQuadratic().log(30, length=10), 0.99))
+    assert about_log.horizon(of_log(calm, LinearQuadratic().log(30, length=10), 0.9)) is None
+    found = about_log.horizon(of_log(calm, LinearQuadratic().log(30, length=10), 0.99))
     assert found.numbers == pytest.approx({"horizon": 100.0, "longest": 10})
     assert found.severity == "warning"
     log = LinearQuadratic().log(30, length=10)
     ends = replace(log, terminations=log.truncations, truncations=log.terminations)
-    assert doubts_log.horizon(of_log(calm, ends, 0.99)).severity == "note"  # every episode ends of itself
+    assert about_log.horizon(of_log(calm, ends, 0.99)).severity == "note"  # every episode ends of itself
 
 
 # --- several methods ------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ropeval.bench.report import write_report
+from ropeval.bench.results.report import write_report
 from tests.bench.studies import small_study
 
 DRAWN = "document.querySelectorAll('.plot .main-svg').length > 0"

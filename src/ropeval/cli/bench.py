@@ -9,7 +9,7 @@ from ropeval.cli import bench_report, bench_run
 from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
 
 if TYPE_CHECKING:
-    from ropeval.bench.truth import Truth
+    from ropeval.bench.data.truth import Truth
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -29,8 +29,8 @@ def tasks(data: Data = DEFAULT_DATA) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ropeval.bench.collected import is_collected
-    from ropeval.bench.tasks import all_tasks
+    from ropeval.bench.data.task_data import is_collected
+    from ropeval.bench.data.tasks import all_tasks
 
     table = Table(caption=f"✓: collected in {data}", caption_justify="left", box=box.SIMPLE)
     table.add_column("task", no_wrap=True)
@@ -71,9 +71,9 @@ def collect(
     """
     from rich.console import Console
 
-    from ropeval.bench.collect import collect as collect_task
-    from ropeval.bench.collected import is_collected, read_truth
-    from ropeval.bench.tasks import find_tasks
+    from ropeval.bench.data.collect import collect as collect_task
+    from ropeval.bench.data.task_data import is_collected, read_truth
+    from ropeval.bench.data.tasks import find_tasks
     from ropeval.cli.progress import collecting_progress, stderr
     from ropeval.interrupts import interruptible
 
@@ -124,7 +124,7 @@ def train(
 
       ropeval bench train Pendulum-v1 --steps 5000 --every 1000
     """
-    from ropeval.bench.train import train as train_policy
+    from ropeval.bench.data.train import train as train_policy
     from ropeval.cli.progress import stderr, training_progress
 
     with training_progress(environment, steps, stderr()) as report:

@@ -43,7 +43,7 @@ def report(
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from ropeval.bench.report import write_report
+    from ropeval.bench.results.report import write_report
     from ropeval.cli.progress import stderr
 
     target = out or study[0] / "report"

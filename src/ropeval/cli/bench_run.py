@@ -55,9 +55,9 @@ def run(
     --resume does what is left. A unit that fails is recorded with its reason and does not stop the rest. Two processes
     may work on one study at the same time. `ropeval bench report` draws tables and figures from what is there.
     """
-    from ropeval.bench.run import run_study
-    from ropeval.bench.store import Store
-    from ropeval.bench.tasks import find_tasks
+    from ropeval.bench.data.tasks import find_tasks
+    from ropeval.bench.run.local import run_study
+    from ropeval.bench.run.store import Store
 
     study = _narrowed(study_file, tasks, methods, seeds, steps)
     chosen = find_tasks(study.tasks)
@@ -65,7 +65,7 @@ def run(
     store = Store(folder)
     console = stderr()
     if ray is not None:
-        from ropeval.bench.cluster import check_address
+        from ropeval.bench.run.cluster import check_address
 
         check_address(ray)
     store.check(study, resume)  # before hours of collecting; written only after it
@@ -76,7 +76,7 @@ def run(
         if ray is None:
             outcome = run_study(study, names, store, data, report)
         else:
-            from ropeval.bench.cluster import run_on_ray
+            from ropeval.bench.run.cluster import run_on_ray
 
             outcome = run_on_ray(study, names, store, data, None if ray == "local" else ray, gpus, cores, report)
     said = [f"{outcome.members} members in {outcome.units} units done"]
@@ -96,9 +96,9 @@ def status(
     folder: Annotated[Path, typer.Argument(metavar="STUDY", help="The folder that `ropeval bench run` writes.")],
 ) -> None:
     """How far a study is: members done, running and failed, the rate, and the time left at that rate."""
-    from ropeval.bench.run import study_status
-    from ropeval.bench.store import Store
-    from ropeval.bench.tasks import find_tasks
+    from ropeval.bench.data.tasks import find_tasks
+    from ropeval.bench.run.local import study_status
+    from ropeval.bench.run.store import Store
 
     store = Store(folder)
     study = store.study()
@@ -144,9 +144,9 @@ def _narrowed(
     path: Path, tasks: list[str] | None, methods: list[str] | None, seeds: int | None, steps: int | None
 ) -> Any:
     """The study of a file, cut down by the options."""
-    from ropeval.bench.rows import BASELINES
-    from ropeval.bench.study import load_study
-    from ropeval.bench.tasks import find_tasks
+    from ropeval.bench.data.tasks import find_tasks
+    from ropeval.bench.results.rows import BASELINES
+    from ropeval.bench.run.study import load_study
     from ropeval.errors import unknown_name
 
     study = load_study(path)
@@ -172,10 +172,10 @@ def _narrowed(
 
 
 def _collect_missing(tasks: list[Any], data: Path, policies: Path | None, console: Console) -> None:
-    from ropeval.bench.collect import collect
-    from ropeval.bench.collected import is_collected
-    from ropeval.bench.policy_files import locate
-    from ropeval.bench.tasks import ROLES
+    from ropeval.bench.data.collect import collect
+    from ropeval.bench.data.policy_files import locate
+    from ropeval.bench.data.task_data import is_collected
+    from ropeval.bench.data.tasks import ROLES
     from ropeval.cli.progress import collecting_progress
 
     missing = [task for task in tasks if not is_collected(task, data)]
@@ -190,8 +190,8 @@ def _collect_missing(tasks: list[Any], data: Path, policies: Path | None, consol
 @contextmanager
 def _progress(study: Any, tasks: list[str], store: Any, console: Console) -> Iterator[Any]:
     """One bar over all member-steps that are left, whoever does them."""
-    from ropeval.bench.run import members_left
-    from ropeval.bench.study import make_groups
+    from ropeval.bench.run.local import members_left
+    from ropeval.bench.run.study import make_groups
 
     groups = make_groups(study, tasks)
     left = sum(len(members_left(g, store)) * _cost(study, g) for g in groups)
@@ -214,6 +214,6 @@ def _progress(study: Any, tasks: list[str], store: Any, console: Console) -> Ite
 
 def _cost(study: Any, part: Any) -> int:
     """Of a member of a group or unit, in steps; what is not trained takes a little time, too."""
-    from ropeval.bench.unit import steps_of
+    from ropeval.bench.run.unit import steps_of
 
     return max(100, steps_of(study.make(part.method, part.members[0].setting)))

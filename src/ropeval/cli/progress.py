@@ -13,7 +13,7 @@ from ropeval.evaluation.session import Report, Session
 from ropeval.interrupts import stop_if_pressed
 
 if TYPE_CHECKING:
-    from ropeval.bench.parts import Stream
+    from ropeval.bench.data.streams import Stream
 
 
 def stderr() -> Console:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from ropeval.data.columns import is_columns, open_columns
 from ropeval.data.dataset import Dataset
+from ropeval.data.guarded_read import try_out
 from ropeval.data.names import Mapped
 from ropeval.data.readers import archive, hdf5, minari, table
-from ropeval.data.trial import try_out
 from ropeval.errors import UserError
 
 READS = (

@@ -17,8 +17,8 @@ from ropeval.data import Dataset, Problem, make_problem
 from ropeval.errors import UserError, unknown_name
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
-from ropeval.evaluation.diagnose import diagnose
-from ropeval.evaluation.evidence import Evidence, diverged_members
+from ropeval.evaluation.diagnosis.diagnose import diagnose
+from ropeval.evaluation.diagnosis.evidence import Evidence, diverged_members
 from ropeval.evaluation.fit import fit
 from ropeval.evaluation.interval import DEFAULT_LEVEL, KINDS, WIDENED, Kind, make_interval
 from ropeval.evaluation.methods import Method, make_method

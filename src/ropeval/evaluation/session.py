@@ -23,7 +23,7 @@ from ropeval.data import Dataset, Problem, make_problem
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
-from ropeval.evaluation.diagnose import compare_methods
+from ropeval.evaluation.diagnosis.diagnose import compare_methods
 from ropeval.evaluation.evaluate import Trust, answer
 from ropeval.evaluation.methods import Method
 from ropeval.evaluation.rank import Truth, rank, scores

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ropeval.data import Problem
 from ropeval.encoders import ENCODERS
 from ropeval.estimators import ESTIMATORS
-from ropeval.evaluation.evidence import diverged_members
+from ropeval.evaluation.diagnosis.evidence import diverged_members
 from ropeval.evaluation.methods import Method
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from ropeval.bench.lines import gather
-from ropeval.bench.report.charts import all_charts
-from ropeval.bench.report.training import training_charts
-from ropeval.bench.rows import BASELINES, load_curves, load_rows, load_study
-from ropeval.bench.summary import summarise
+from ropeval.bench.results.curve_bands import gather
+from ropeval.bench.results.report.charts import all_charts
+from ropeval.bench.results.report.training import training_charts
+from ropeval.bench.results.rows import BASELINES, load_curves, load_rows, load_study
+from ropeval.bench.results.summary import summarise
 from ropeval.report.charts import Palette
 from tests.bench.studies import curve, hyper, runs, small_study, write_study
 

@@ -8,8 +8,8 @@ import subprocess
 import polars as pl
 import pytest
 
-from ropeval.bench.report import write_report
-from ropeval.bench.rows import load_rows
+from ropeval.bench.results.report import write_report
+from ropeval.bench.results.rows import load_rows
 from ropeval.errors import UserError
 from ropeval.report.typeset import latex
 from tests.bench.studies import curve, hyper, row, runs, small_study, write_study
@@ -210,7 +210,7 @@ def test_the_same_rows_give_the_same_report(tmp_path):
 
 def test_several_processes_draw_what_one_would(tmp_path, monkeypatch):
     folder = write_study(tmp_path / "study", runs("t", "fqe", [101.0, 102.0]) + runs("t", "mean-reward", [90.0]))
-    monkeypatch.setattr("ropeval.bench.report.write.MANY_PANELS", 0)
+    monkeypatch.setattr("ropeval.bench.results.report.write.MANY_PANELS", 0)
     drawn = {}
     for processes in (1, 2):
         out = tmp_path / str(processes)

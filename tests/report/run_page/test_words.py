@@ -2,8 +2,8 @@
 
 from ropeval.evaluation.result import Finding, Ranking
 from ropeval.report.run_page import Outcome
-from ropeval.report.run_page.looks import flattening, method_series
-from ropeval.report.run_page.words import answer, citation, headline_method, notes
+from ropeval.report.run_page.headline import answer, citation, headline_method, notes
+from ropeval.report.run_page.marks import flattening, method_series
 from tests.report.outcomes import estimate, estimates
 
 DOUBT = Finding("unsettled", "warning", "training had not settled", "use more --steps")

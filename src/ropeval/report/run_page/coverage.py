@@ -4,7 +4,7 @@ from typing import Any
 
 from ropeval.evaluation.result import Coverage
 from ropeval.report.html import Figure, Series, Table
-from ropeval.report.run_page.looks import DASHES, policy_series, short
+from ropeval.report.run_page.marks import DASHES, policy_series, short
 from ropeval.report.run_page.outcome import Outcome
 
 MOST_POLICIES = 12

@@ -4,7 +4,7 @@ from typing import Any
 
 from ropeval.evaluation.result import Estimate
 from ropeval.report.html import Figure, Series, Table
-from ropeval.report.run_page.looks import TRUTH, extent, method_series, short
+from ropeval.report.run_page.marks import TRUTH, extent, method_series, short
 from ropeval.report.run_page.outcome import Outcome
 from ropeval.report.table import number
 

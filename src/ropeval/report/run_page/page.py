@@ -9,8 +9,9 @@ from ropeval.evaluation.result import Ranking
 from ropeval.files import write_text
 from ropeval.report.html import Note, Page, Shaded, Table
 from ropeval.report.run_page.coverage import distance_figure, map_figures
+from ropeval.report.run_page.headline import answer, citation, headline_method, notes
 from ropeval.report.run_page.intervals import intervals_figure
-from ropeval.report.run_page.looks import TRUTH, method_series, short
+from ropeval.report.run_page.marks import TRUTH, method_series, short
 from ropeval.report.run_page.outcome import Outcome, read_outcome
 from ropeval.report.run_page.training import (
     MOST_POLICIES,
@@ -19,7 +20,6 @@ from ropeval.report.run_page.training import (
     feature_table,
     loss_figure,
 )
-from ropeval.report.run_page.words import answer, citation, headline_method, notes
 from ropeval.version import __version__
 
 NAME = "report.html"

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ropeval.evaluation.result import Estimate
 from ropeval.report.html import Figure, Series, Table
-from ropeval.report.run_page.looks import DASHES, TRUTH, method_series, short
+from ropeval.report.run_page.marks import DASHES, TRUTH, method_series, short
 from ropeval.report.run_page.outcome import Curve, Outcome
 from ropeval.report.table import number
 

@@ -1,0 +1,71 @@
+"""A collected task, read back: its log memory-mapped, the policy to evaluate, and the answer."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ropeval.bench.data.policy_files import LocatedPolicy
+from ropeval.bench.data.tasks import Task, find_task
+from ropeval.bench.data.truth import Truth
+from ropeval.data.columns import is_columns, open_columns, read_metadata
+from ropeval.data.dataset import Dataset
+from ropeval.errors import UserError
+from ropeval.policies import Policy
+
+DEFAULT_DATA = Path("ropeval-data")
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """A collected task: what a method may see, and the answer."""
+
+    task: Task
+    dataset: Dataset
+    policy: Policy  # π_e
+    truth: Truth
+    metadata: dict[str, Any]
+
+
+def is_collected(task: Task, data: Path) -> bool:
+    folder = data / task.folder
+    return is_columns(folder / "log") and (folder / "truth.json").is_file()
+
+
+def load_task(name: str | Task, data: Path = DEFAULT_DATA) -> TaskData:
+    """A collected task; its log is memory-mapped."""
+    task = name if isinstance(name, Task) else find_task(name)
+    folder = data / task.folder
+    if not is_collected(task, data):
+        raise UserError(
+            f"task {task.name}: not collected in {data}; run: ropeval bench collect {task.name} --data {data}"
+        )
+    metadata = read_metadata(folder / "log")
+    for field in ("environment", "transitions", "gamma", "value_steps"):
+        if metadata.get(field) != getattr(task, field):
+            raise UserError(
+                f"{folder}: collected with {field} {metadata.get(field)}, but the task says {getattr(task, field)}; "
+                "give the task a new version, or collect it again with --overwrite"
+            )
+    return TaskData(
+        task, open_columns(folder / "log"), _evaluated_policy(task, folder, metadata), read_truth(folder), metadata
+    )
+
+
+def read_truth(folder: Path) -> Truth:
+    path = folder / "truth.json"
+    try:
+        return Truth.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValidationError, UnicodeDecodeError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path}: cannot be read ({reason}); delete it and collect the task again") from error
+
+
+def _evaluated_policy(task: Task, folder: Path, metadata: dict[str, Any]) -> Policy:
+    about = metadata["policies"]["evaluated"]
+    spec = str(folder / "policies" / about["file"]) if about["file"] else task.evaluated.spec
+    policy = LocatedPolicy(spec, task.evaluated.mode).load()
+    if policy.sha256 != about["sha256"]:
+        raise UserError(f"{spec}: not the policy that the task was collected with; collect it again with --overwrite")
+    return policy

@@ -1,0 +1,36 @@
+"""Tasks of seconds, for tests, tutorials and `smoke.toml`: the demo's pendulum policies, shipped with the package."""
+
+from importlib.resources import files
+
+from ropeval.bench.data.tasks.task import PolicySource, Task
+
+GAMMA = 0.95  # so that the time limit of 200 steps cuts off nothing: 0.95^200 < 1e-4
+_POLICIES = files("ropeval.demo") / "policies"
+
+
+def _demo(name: str) -> PolicySource:
+    return PolicySource(spec=str(_POLICIES / f"{name}.npz"))
+
+
+TASKS = [
+    Task(
+        name="tiny/pendulum",
+        environment="Pendulum-v1",
+        evaluated=_demo("swingup"),
+        behaviour=_demo("cautious"),
+        mixture=("evaluated", "behaviour", "random"),
+        transitions=6_000,
+        gamma=GAMMA,
+        about="the demo's swing-up; π_e, π_b and uniform actions, a third each",
+    ),
+    Task(
+        name="tiny/pendulum-cautious",
+        environment="Pendulum-v1",
+        evaluated=_demo("cautious"),
+        behaviour=_demo("swingup"),
+        mixture=("behaviour", "random"),
+        transitions=6_000,
+        gamma=GAMMA,
+        about="the demo's cautious policy; half swing-up, half uniform actions",
+    ),
+]

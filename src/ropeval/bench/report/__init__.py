@@ -1,5 +1,0 @@
-"""The report of a study: everything the paper shows, from the rows alone."""
-
-from ropeval.bench.report.write import FORMATS, write_report
-
-__all__ = ["FORMATS", "write_report"]

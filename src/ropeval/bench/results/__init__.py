@@ -1,0 +1,1 @@
+"""What came out of a study: rows, scores, summaries, the report."""

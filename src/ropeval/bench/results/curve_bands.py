@@ -1,0 +1,74 @@
+"""Curves of many seeds as one line each: the interquartile mean at every step, with its bootstrap band."""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from ropeval.bench.results.scores import COVERAGE, Floats, iqm, quantiles, resampled_iqm
+from ropeval.bench.results.summary import TrueValues
+
+BAND_RESAMPLES = 200  # a band is looked at, not read off
+KEY = ("task", "method", "hyper", "stage", "metric")
+Name = tuple[str, str, str, str, str]  # one of KEY
+
+
+class Line(NamedTuple):
+    """[P] each; not finite where more than a quarter of the seeds were not."""
+
+    steps: np.ndarray
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+class Curve(NamedTuple):
+    """One setting's curve of every seed."""
+
+    steps: np.ndarray  # [P]
+    values: Floats  # [n, P]
+
+
+def gather(curves: pl.DataFrame) -> dict[Name, Curve]:
+    """Long rows of one protocol as arrays; a curve whose seeds have no step in common is left out."""
+    groups = curves.group_by(*KEY).agg("step", "seed", "value")
+    columns = [groups[name] for name in ("step", "seed", "value")]
+    names = groups.select(*KEY).rows()
+    found = {name: _curve(*(column[i].to_numpy() for column in columns)) for i, name in enumerate(names)}
+    return {name: curve for name, curve in found.items() if len(curve.steps)}
+
+
+def _curve(steps: np.ndarray, seeds: np.ndarray, values: np.ndarray) -> Curve:
+    """Steps that not every seed has recorded are left out: a mean over changing company would jump."""
+    at, counts = np.unique(steps, return_counts=True)
+    members = len(np.unique(seeds))
+    common = at[counts == members]
+    kept = np.isin(steps, common) if len(common) < len(at) else np.full(len(steps), True)
+    order = np.lexsort((steps[kept], seeds[kept]))
+    return Curve(common, values[kept][order].astype(float).reshape(members, -1))
+
+
+def error_line(curve: Curve, truth: TrueValues) -> Line:
+    """RMAE over training. What is not finite counts as an infinite error, as in the tables."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        errors = np.abs(curve.values - truth.value) / truth.unit
+    return line(Curve(curve.steps, np.where(np.isfinite(errors), errors, np.inf)))
+
+
+def line(curve: Curve, band: bool = True) -> Line:
+    values = np.where(np.isnan(curve.values), np.inf, curve.values)
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = iqm(values, axis=0)
+        if not band or len(values) == 1:
+            return Line(curve.steps, middle, middle, middle)
+        tail = (1 - COVERAGE) / 2
+        low, high = quantiles(resampled_iqm(values, BAND_RESAMPLES), tail, 1 - tail)
+    return Line(curve.steps, middle, low, high)
+
+
+def role(method: str, stage: str) -> Literal["encoder", "estimator", "other"]:
+    """Which part of `encoder+estimator` a stage trains; stages are named after their parts."""
+    encoder, _, estimator = method.rpartition("+")
+    if stage == encoder:
+        return "encoder"
+    return "estimator" if stage == estimator else "other"

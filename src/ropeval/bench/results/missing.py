@@ -1,0 +1,102 @@
+"""What a study should hold and does not: settings and seeds that are missing, and the reasons where there are any."""
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from ropeval.bench.results.rows import BASELINES, Failure
+from ropeval.bench.results.summary import names, study_tasks
+from ropeval.bench.results.together import Part
+
+
+class Gap(NamedTuple):
+    """Runs that are not there. `hyper` is empty where nothing of the method was run on the task."""
+
+    task: str
+    method: str
+    hyper: str
+    present: int
+    expected: int
+    reason: str  # of a failed unit, or empty: not run yet
+
+
+def find_gaps_of_all(parts: Sequence[Part], rows: pl.DataFrame) -> list[Gap]:
+    """What each of several studies asks for and none of the folders has; `rows` of one protocol, out of all of them.
+
+    Study by study: nobody asked for the methods of one on the tasks of another.
+    """
+    (protocol,) = rows["protocol"].unique()
+    failures = [failure for part in parts for failure in part.failures]
+    found: dict[tuple[str, str, str], Gap] = {}
+    for part in parts:
+        own = part.rows.filter(protocol=protocol)
+        if own.is_empty():
+            continue
+        tasks = study_tasks(part.study, sorted(own["task"].unique()))
+        methods = {*BASELINES, *names(part.study.get("methods")), *own["method"]}
+        asked = rows.filter(pl.col("task").is_in(tasks), pl.col("method").is_in(methods))
+        for gap in find_gaps(part.study, asked, failures):
+            key = (gap.task, gap.method, gap.hyper)
+            found[key] = max(found.get(key, gap), gap, key=lambda g: g.expected)
+    return list(found.values())
+
+
+def find_gaps(study: Mapping[str, Any], rows: pl.DataFrame, failures: Sequence[Failure]) -> list[Gap]:
+    """Compares with what study.json names, and with the settings and seeds that other tasks of the study have."""
+    counts: dict[tuple[str, str, str], int] = {
+        (task, method, _canonical(json.loads(hyper))): count
+        for task, method, hyper, count in rows.group_by("task", "method", "hyper").agg(pl.len()).iter_rows()
+    }
+    tasks = study_tasks(study, sorted({task for task, _, _ in counts}))
+    methods = list(dict.fromkeys([*BASELINES, *names(study.get("methods")), *sorted({m for _, m, _ in counts})]))
+    found = []
+    for task, method in itertools.product(tasks, methods):
+        seen = {hyper for _, name, hyper in counts if name == method}
+        wanted = sorted(seen | _grid(study, method))
+        seeds = 1 if method in BASELINES else _seeds(study, [n for (_, m, _), n in counts.items() if m == method])
+        own = {hyper: counts.get((task, method, hyper), 0) for hyper in wanted}
+        if not any(own.values()):
+            found.append(Gap(task, method, "", 0, seeds * max(1, len(wanted)), _reason(failures, task, method)))
+            continue
+        found += [
+            Gap(task, method, hyper, count, seeds, _reason(failures, task, method, hyper))
+            for hyper, count in own.items()
+            if count < seeds
+        ]
+    return found
+
+
+def _grid(study: Mapping[str, Any], method: str) -> set[str]:
+    """The settings that the method's grid spans: a table of lists, as in {"rope.beta": [0.1, 1.0]}."""
+    grids = study.get("grid")
+    axes = grids.get(method) if isinstance(grids, Mapping) else None
+    if not isinstance(axes, Mapping) or not all(isinstance(values, list) for values in axes.values()):
+        return set()
+    return {_canonical(dict(zip(axes, values, strict=True))) for values in itertools.product(*axes.values())}
+
+
+def _canonical(setting: Mapping[str, Any]) -> str:
+    return json.dumps(setting, sort_keys=True)
+
+
+def _seeds(study: Mapping[str, Any], counts: list[int]) -> int:
+    """As many as the study asks for; a method without randomness has one everywhere and lacks none."""
+    if counts and max(counts) == 1:
+        return 1
+    seeds = study.get("seeds")
+    if isinstance(seeds, list):
+        return len(seeds)
+    return seeds if isinstance(seeds, int) and not isinstance(seeds, bool) else max(counts, default=1)
+
+
+def _reason(failures: Sequence[Failure], task: str, method: str, hyper: str = "{}") -> str:
+    """The first failure of the method on the task; a unit's `hyper` holds what its settings have in common."""
+    wanted = json.loads(hyper)
+    for failure in failures:
+        shared = json.loads(failure.hyper)
+        if (failure.task, failure.method) == (task, method) and (not wanted or shared.items() <= wanted.items()):
+            return failure.error
+    return ""

@@ -1,0 +1,252 @@
+"""Writing the report: reads a study's folder, works everything out once, and sets it in every format asked for."""
+
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import polars as pl
+
+from ropeval.bench.results.curve_bands import gather
+from ropeval.bench.results.missing import Gap, find_gaps_of_all
+from ropeval.bench.results.report.charts import all_charts
+from ropeval.bench.results.report.flat_files import chart_frame, frames
+from ropeval.bench.results.report.tables import all_tables
+from ropeval.bench.results.report.training import training_charts
+from ropeval.bench.results.rows import BASELINES
+from ropeval.bench.results.summary import Summary, summarise
+from ropeval.bench.results.together import Results, load_results
+from ropeval.errors import UserError, unknown_name
+from ropeval.files import write_atomically, write_text
+from ropeval.report.charts import Chart, Palette
+from ropeval.report.typeset import PREAMBLE, Table, latex, markdown, to_latex, to_markdown
+
+FORMATS = ("md", "tex", "csv", "png", "pdf", "html")
+CURVE_POINTS = 50  # of each line; a panel is not wide enough for more
+MANIFEST = "report.json"
+MANY_PANELS = 60  # from here on, processes of their own draw the figures
+NAMED = 6  # devices, commits: so many are written out
+
+Progress = Callable[[str, float], None]  # what is being done, fraction of all
+
+
+@dataclass(frozen=True)
+class Report:
+    """All there is to show about one protocol of a study."""
+
+    name: str
+    protocol: str
+    summary: Summary
+    charts: list[Chart]
+    tables: list[Table]
+    missing: list[Table]
+    gaps: list[Gap]
+    source: str
+    logs: list[str]  # tasks whose rows come from several logs
+
+    @property
+    def title(self) -> str:
+        return f"Study {self.name}, protocol {self.protocol}"
+
+    @property
+    def facts(self) -> list[str]:
+        """What everybody must know before reading on."""
+        rows, summary = self.summary.rows, self.summary
+        lost = int((rows["diverged"] | rows["estimate"].is_null()).sum())
+        absent = sum(gap.expected - gap.present for gap in self.gaps)
+        said = [
+            f"{len(rows)} runs of {_count(summary.methods, 'method')} on {_count(summary.tasks, 'task')}; "
+            f"{lost} runs diverged.",
+            f"{absent} runs of the study are missing; see below which and why."
+            if absent
+            else "Nothing of the study is missing.",
+        ]
+        said += [f"{sentence}." for sentence in self.logs]
+        said += [f"{name} was not run, so nothing shows what a trivial answer earns." for name in self._without]
+        troubles = {
+            (task, values.trouble) for (_, task), values in sorted(summary.truths.items()) if values.trouble
+        }  # fmt: skip
+        return said + [f"{task}: {trouble}." for task, trouble in sorted(troubles)]
+
+    @property
+    def _without(self) -> list[str]:
+        return [name for name in BASELINES if name not in self.summary.methods]
+
+
+def write_report(
+    folders: Path | Sequence[Path],
+    out: Path,
+    formats: Sequence[str] = FORMATS,
+    progress: Progress | None = None,
+    overwrite: bool = False,
+    processes: int = 1,
+) -> list[Path]:
+    """Write the report of a study, or of several together, to `out`; returns the files.
+
+    Each protocol has a report of its own: in `out` itself if there is one, else in a folder of its name below it.
+    Files of an earlier report that this one does not have are removed. `processes` draw the figures of a large study;
+    a script that asks for more than one needs the usual `if __name__ == "__main__"`.
+    """
+    for name in formats:
+        if name not in FORMATS:
+            raise unknown_name("format", name, list(FORMATS))
+    say = progress or (lambda words, fraction: None)
+    earlier = _earlier(out, overwrite)
+    results = load_results([folders] if isinstance(folders, Path) else folders)
+    curves = results.curves(CURVE_POINTS, lambda f: say("reading curves", 0.2 * f))
+    protocols = sorted(results.rows["protocol"].unique())
+    written = []
+    for place, protocol in enumerate(protocols):
+        own = partial(_part, say, 0.2 + 0.8 * place / len(protocols), 0.8 / len(protocols))
+        report = make_report(results, curves, protocol, own)
+        written += _write(report, out / protocol if len(protocols) > 1 else out, formats, processes, own)
+    about = {"made_by": "ropeval bench report", "files": sorted(str(path.relative_to(out)) for path in written)}
+    write_text(out / MANIFEST, json.dumps(about, indent=1, ensure_ascii=False))
+    for name in set(earlier) - set(about["files"]):
+        (out / name).unlink(missing_ok=True)
+    return written
+
+
+def make_report(results: Results, curves: pl.DataFrame, protocol: str, say: Progress) -> Report:
+    mine = replace(results, rows=results.rows.filter(protocol=protocol))
+    summary = summarise(mine.rows, results.study, lambda f: say("scoring", 0.1 * f))
+    say("drawing", 0.12)
+    palette = Palette(summary.methods, BASELINES)
+    lines = gather(curves.filter(pl.col("protocol").cast(pl.String) == protocol))
+    charts = [*all_charts(summary, palette), *training_charts(summary, lines, palette)]
+    gaps = find_gaps_of_all(results.parts, mine.rows)
+    called = " ".join(folder.resolve().name for folder in results.folders)
+    source = source_line(mine.rows, f"ropeval bench report {called}", results.name)
+    tables, missing = all_tables(summary, gaps, results.failures, source)
+    drawn = [c for c in charts if c.drawn]
+    return Report(results.name, protocol, summary, drawn, tables, missing, gaps, source, mine.logs)
+
+
+def source_line(rows: pl.DataFrame, command: str, name: str) -> str:
+    """Command, hardware and commit, as the rows tell them."""
+    found = {column: sorted(rows[column].drop_nulls().unique()) for column in ("device", "commit", "version")}
+    words = {
+        column: ", ".join(values[:NAMED]) + (f" and {len(values) - NAMED} more" if len(values) > NAMED else "")
+        for column, values in found.items()
+    }
+    (protocol,) = rows["protocol"].unique()
+    return (
+        f"Study {name}, protocol {protocol}, {len(rows)} runs; `{command}`; ran on "
+        f"{words['device'] or 'unknown hardware'}; commit {words['commit'] or 'unknown'}, ropeval {words['version']}."
+    )
+
+
+def _count(things: Sequence[str], what: str) -> str:
+    return f"{len(things)} {what}" + ("s" if len(things) != 1 else "")
+
+
+def _part(say: Progress, start: float, share: float, words: str, fraction: float) -> None:
+    say(words, start + share * fraction)
+
+
+# --- the folder ---------------------------------------------------------------------------------------------------
+
+
+def _earlier(out: Path, overwrite: bool) -> list[str]:
+    """The files of the report that stands in `out`, which will be replaced. Refuses a folder of something else."""
+    if not out.exists():
+        return []
+    if not out.is_dir():
+        raise UserError(f"{out}: this is a file; --out needs a folder")
+    try:
+        about = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
+        names = [str(name) for name in about["files"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        if any(out.iterdir()) and not overwrite:
+            raise UserError(
+                f"{out}: holds something else than a report; choose another --out, or add --overwrite"
+            ) from None
+        return []
+    return [n for n in names if (out / n).resolve().is_relative_to(out.resolve()) and (out / n).is_file()]
+
+
+def _write(report: Report, out: Path, formats: Sequence[str], processes: int, say: Progress) -> list[Path]:
+    written = []
+
+    def text(name: str, words: str) -> None:
+        write_text(out / name, words)
+        written.append(out / name)
+
+    kinds = [kind for kind in ("png", "pdf") if kind in formats]
+    if kinds:
+        written += _draw(report, out / "figures", kinds, processes, say)
+    if "csv" in formats:
+        tables = {f"tables/{name}.csv": frame for name, frame in frames(report.summary).items()}
+        tables |= {f"figures/{chart.slug}.csv": chart_frame(chart) for chart in report.charts}
+        for name, frame in tables.items():
+            write_atomically(out / name, frame.write_csv)
+            written.append(out / name)
+    say("writing", 0.96)
+    if "md" in formats:
+        text("report.md", as_markdown(report, "png" in formats))
+    if "tex" in formats:
+        text("report.tex", as_latex(report, "pdf" in formats))
+        for table in (*report.tables, *report.missing):
+            text(f"tables/{table.slug}.tex", to_latex(table))
+    if "html" in formats:
+        from ropeval.bench.results.report.page import as_page
+
+        text("report.html", as_page(report).html())
+    say("written", 1.0)
+    return written
+
+
+def _draw(report: Report, folder: Path, kinds: list[str], processes: int, say: Progress) -> list[Path]:
+    """All figures, in several processes where they are large: drawing is most of the work."""
+    from ropeval.report.draw import draw
+
+    jobs = [(chart, folder, kinds, report.source) for chart in report.charts]
+    share = 0.7 / max(1, len(jobs))
+    if processes == 1 or sum(len(chart.panels) for chart in report.charts) < MANY_PANELS:
+        found = []
+        for place, job in enumerate(jobs):
+            say(f"drawing {job[0].slug}", 0.25 + share * place)
+            found += draw(*job)
+        return found
+    # Fresh processes, since a forked one inherits the locks of JAX's threads.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        running = [pool.submit(draw, *job) for job in jobs]
+        for done, _ in enumerate(as_completed(running), start=1):
+            say("drawing figures", 0.25 + share * done)
+        return [path for one in running for path in one.result()]
+
+
+def as_markdown(report: Report, pictures: bool) -> str:
+    parts = [f"# {markdown(report.title)}\n", "\n".join(f"- {markdown(fact)}" for fact in report.facts) + "\n"]
+    parts += [to_markdown(table) for table in report.tables]
+    if pictures:
+        parts.append("## Figures\n")
+        for chart in report.charts:
+            words = markdown(f"{chart.caption} {report.source}")
+            parts.append(
+                f"### {markdown(chart.title)}\n\n![{markdown(chart.title)}](figures/{chart.slug}.png)\n\n{words}\n"
+            )
+    parts += [to_markdown(table) for table in report.missing]
+    return "\n".join(parts)
+
+
+def as_latex(report: Report, pictures: bool) -> str:
+    """A document that compiles by itself in the report's folder; tables/ holds its tables one by one."""
+    facts = "\n".join(rf"\item {latex(fact)}" for fact in report.facts)
+    body = [rf"\section*{{{latex(report.title)}}}", rf"\begin{{itemize}}{facts}\end{{itemize}}"]
+    body += [r"{\footnotesize", *(to_latex(table) for table in (*report.tables, *report.missing)), "}"]
+    if pictures:
+        body += [
+            "\n".join(
+                [
+                    r"\begin{figure}[p]\centering",
+                    rf"\includegraphics[width=\linewidth,height=0.82\textheight,keepaspectratio]{{figures/{chart.slug}.pdf}}",
+                    rf"\caption{{\textbf{{{latex(chart.title)}.}} {latex(chart.caption)}}}\end{{figure}}\clearpage",
+                ]
+            )
+            for chart in report.charts
+        ]
+    return "\n".join([PREAMBLE, r"\begin{document}", *body, r"\end{document}", ""])

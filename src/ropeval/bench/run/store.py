@@ -1,0 +1,209 @@
+"""Where a study's results lie. Every file is there whole or not at all; the rows of a unit are written last.
+
+    STUDY/study.json                     what was asked for
+    STUDY/units/UNIT.rows.parquet        one row per member: its presence says that the unit is done
+    STUDY/units/UNIT.curves.parquet      the training curves, long
+    STUDY/units/UNIT.failed.json         why a unit gave no rows; removed when it does
+    STUDY/work/…                         locks, progress, checkpoints of units in progress
+
+Locks are the operating system's (flock): they end with the process that holds them, however it ends.
+"""
+
+import contextlib
+import fcntl
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ropeval.bench.run.study import Group, Study, Unit, slug
+from ropeval.errors import UserError
+from ropeval.files import write_atomically, write_text
+
+FIXED = ("protocol", "gamma", "draws", "key")  # what may not change within one folder: such rows are never mixed
+PROGRESS_EVERY = 2.0  # seconds
+
+
+@dataclass(frozen=True)
+class Store:
+    folder: Path
+
+    # --- the study ---
+
+    def check(self, study: Study, resume: bool) -> Study:
+        """Whether the folder can take this study. A study may grow by tasks, methods, settings and seeds; returns all
+        that the folder will then hold. Writes nothing."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise UserError(f"{self.folder}: this is a file; --out needs a folder")
+        if (self.folder / "study.json").exists():
+            if not resume:
+                raise UserError(
+                    f"{self.folder}: there is a study in this folder; add --resume to go on with it (what is done is "
+                    "kept and not run again), or choose another --out"
+                )
+            return merge(self.study(), study, self.folder)
+        if self.folder.exists() and any(self.folder.iterdir()):
+            raise UserError(f"{self.folder}: this folder holds something else; choose another --out")
+        return study
+
+    def create(self, study: Study, resume: bool) -> None:
+        """Start a folder, or go on in one."""
+        whole = self.check(study, resume)
+        write_text(self.folder / "study.json", json.dumps(whole.model_dump(), indent=1, ensure_ascii=False))
+
+    def study(self) -> Study:
+        path = self.folder / "study.json"
+        try:
+            return Study(**json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise UserError(f"{self.folder}: no study here (no study.json); `ropeval bench run` makes one") from None
+        except (OSError, ValueError, TypeError) as error:
+            raise UserError(f"{path}: cannot be read as a study ({error})") from error
+
+    # --- results ---
+
+    def done(self, group: Group) -> dict[tuple[str, int], dict[str, Any]]:
+        """The members of a group that have a row, by (hyper, seed), with what they were made from."""
+        columns = ["hyper", "seed", "config", "data_sha256", "policy_sha256"]
+        frames = self._rows(f"{group.name}.*", columns)
+        return {(row["hyper"], row["seed"]): row for rows in frames for row in rows.iter_rows(named=True)}
+
+    def logs(self, task: str) -> set[str]:
+        """Hashes of the logs that the rows of a task come from: one, if all is well."""
+        return {sha for rows in self._rows(f"{slug(task)}.*", ["data_sha256"]) for sha in rows["data_sha256"]}
+
+    def write(self, unit: Unit, rows: Any, curves: Any) -> None:
+        """`rows` and `curves` are polars frames. Rows come last: they say that all is there."""
+        write_atomically(self._unit(unit, "curves.parquet"), lambda path: curves.write_parquet(path))
+        write_atomically(self._unit(unit, "rows.parquet"), lambda path: rows.write_parquet(path))
+        self._unit(unit, "failed.json").unlink(missing_ok=True)
+        self.forget(unit)
+
+    def fail(self, unit: Unit, error: str, refused: bool) -> None:
+        """`refused`: the method has no answer for this task, and trying again will not change that."""
+        about = {"task": unit.task, "method": unit.method, "hyper": unit.hyper, "error": error, "refused": refused}
+        about |= {"members": len(unit.members)}
+        write_text(self._unit(unit, "failed.json"), json.dumps(about, indent=1, ensure_ascii=False))
+        self.forget(unit)
+
+    def effort(self) -> tuple[float, float]:
+        """(seconds, member-steps) of all units that were trained: the rate to expect of the rest."""
+        seconds = steps = 0.0
+        for rows in self._rows("*", ["config", "seconds"]):
+            own = sum(_steps(json.loads(config)) for config in rows["config"])
+            if own:
+                seconds, steps = seconds + float(rows["seconds"][0]), steps + own
+        return seconds, steps
+
+    def _rows(self, units: str, columns: list[str]) -> Iterator[Any]:
+        """Some columns of every unit whose name fits the pattern, as polars frames."""
+        import polars
+
+        for path in sorted((self.folder / "units").glob(f"{units}.rows.parquet")):
+            try:
+                yield polars.read_parquet(path, columns=columns)
+            except (OSError, polars.exceptions.PolarsError) as error:
+                raise UserError(f"{path}: cannot be read ({error}); delete it and go on with --resume") from error
+
+    def failures(self) -> list[dict[str, Any]]:
+        return [_json(path) | {"unit": path.name} for path in sorted((self.folder / "units").glob("*.failed.json"))]
+
+    def refused(self, group: Group) -> bool:
+        paths = (self.folder / "units").glob(f"{group.name}.*.failed.json")
+        return any(_json(path).get("refused") for path in paths)
+
+    def clear_failures(self, group: Group) -> None:
+        for path in (self.folder / "units").glob(f"{group.name}.*.failed.json"):
+            path.unlink(missing_ok=True)
+
+    # --- work in progress ---
+
+    @contextlib.contextmanager
+    def claim(self, group: Group) -> Iterator[bool]:
+        """Whether the group is ours for the length of the block; False: another process is at it."""
+        path = self.folder / "work" / f"{group.name}.lock"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+                return
+            yield True
+
+    def claimed(self, group: Group) -> bool:
+        if not (self.folder / "work" / f"{group.name}.lock").exists():
+            return False
+        with self.claim(group) as free:
+            return not free
+
+    def checkpoints(self, unit: Unit) -> Path:
+        return self.folder / "work" / unit.id
+
+    def note(self, unit: Unit, fraction: float, last: float = 0.0) -> float:
+        """Let `bench status` see how far a unit is; at most every few seconds. Returns when it was last written."""
+        now = time.monotonic()
+        if now - last < PROGRESS_EVERY:
+            return last
+        write_text(
+            self.folder / "work" / f"{unit.id}.json", json.dumps({"members": len(unit.members), "fraction": fraction})
+        )
+        return now
+
+    def notes(self, group: Group) -> float:
+        """Members' worth of work that units in progress of a group have behind them."""
+        found = [_json(path) for path in (self.folder / "work").glob(f"{group.name}.*.json")]
+        return sum(note["members"] * note["fraction"] for note in found)
+
+    def forget(self, unit: Unit) -> None:
+        shutil.rmtree(self.checkpoints(unit), ignore_errors=True)
+        (self.folder / "work" / f"{unit.id}.json").unlink(missing_ok=True)
+
+    def _unit(self, unit: Unit, kind: str) -> Path:
+        return self.folder / "units" / f"{unit.id}.{kind}"
+
+
+def _steps(config: dict[str, Any]) -> int:
+    return sum(part.get("steps", 0) for name, part in config.items() if isinstance(part, dict) and name != "grid")
+
+
+def merge(old: Study, new: Study, folder: Path) -> Study:
+    """Both studies in one, where their rows may stand side by side."""
+    for field in FIXED:
+        before, now = getattr(old, field), getattr(new, field)
+        if before != now:
+            raise UserError(
+                f"{folder}: this study has {field} {before!r}, the study file has {now!r}; results of the two are "
+                "never mixed: choose another --out"
+            )
+    for method in [m for m in old.all_methods if m in new.all_methods]:
+        if old.make(method, {}).configs != new.make(method, {}).configs:
+            raise UserError(
+                f"{folder}: the settings of {method} are not those that this study was begun with; choose another --out"
+            )
+    grid = {method: dict(fields) for method, fields in old.grid.items()}
+    for method, fields in new.grid.items():
+        mine = grid.setdefault(method, {})
+        for name, values in fields.items():
+            mine[name] = [*mine.get(name, []), *(v for v in values if v not in mine.get(name, []))]
+    return new.model_copy(
+        update={
+            "name": old.name,
+            "tasks": list(dict.fromkeys([*old.tasks, *new.tasks])),
+            "methods": list(dict.fromkeys([*old.methods, *new.methods])),
+            "seeds": max(old.seeds, new.seeds),
+            "settings": {**old.settings, **new.settings},
+            "grid": grid,
+        }
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # gone meanwhile, or damaged: it only informs
+        return {"members": 0, "fraction": 0.0}
+    return content if isinstance(content, dict) else {"members": 0, "fraction": 0.0}

@@ -1,0 +1,208 @@
+"""A study: which tasks, which methods, which settings, how many seeds. A TOML file, resolved into groups and units.
+
+A unit is what trains together and is stored together: one task, one method, one shape of network, and as many members
+(setting × seed) as the device's memory holds. A study can grow: members that are there already are never run again.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+
+from ropeval.bench.results.rows import BASELINES
+from ropeval.errors import UserError, unknown_name
+from ropeval.evaluation.methods import Method, check_overrides, make_method, parts
+from ropeval.settings import read_toml
+
+Setting = Mapping[str, Any]  # "part.field" -> value, of what the grid varies
+
+
+class Study(BaseModel):
+    """The fields of a study file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    tasks: Annotated[list[str], Field(min_length=1)]  # names, or patterns such as d4rl/*
+    methods: Annotated[list[str], Field(min_length=1)]  # the trivial baselines are added by themselves
+    seeds: PositiveInt = 20
+    protocol: Literal["standard", "paper"] = "standard"
+    preset: Literal["default", "paper"] = "default"
+    steps: PositiveInt | None = None  # of every part that is trained; None: as the preset says
+    gamma: Annotated[float, Field(gt=0, lt=1)] | None = None  # None: each task's own
+    draws: PositiveInt | None = None  # actions per state of a stochastic policy; None: as the protocol says
+    key: Annotated[int, Field(ge=0, lt=2**31)] = 0  # seed 0, 1, … are counted from here
+    settings: dict[str, dict[str, Any]] = {}  # part -> field -> value, for all methods
+    grid: dict[str, dict[str, Annotated[list[Any], Field(min_length=1)]]] = {}  # method -> "part.field" -> values
+
+    @property
+    def all_methods(self) -> list[str]:
+        return [*BASELINES, *(m for m in self.methods if m not in BASELINES)]
+
+    def make(self, method: str, setting: Setting) -> Method:
+        """The method with the study's settings and one setting of its grid."""
+        overrides = {part: dict(fields) for part, fields in self.settings.items()}
+        for part in _parts(method):
+            if self.steps is not None and "steps" in parts()[part].config.model_fields:
+                overrides[part] = {"steps": self.steps} | overrides.get(part, {})
+        for name, value in setting.items():
+            part, _, field = name.partition(".")
+            overrides.setdefault(part, {})[field] = value
+        return make_method(method, overrides, self.preset)
+
+    def settings_of(self, method: str) -> list[dict[str, Any]]:
+        """Every combination of the method's grid; one empty setting where it has none."""
+        grid = self.grid.get(method, {})
+        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+    def is_default(self, method: str, setting: Setting) -> bool:
+        """Whether a setting is what the method would have had without a grid."""
+        return self.make(method, setting).configs == self.make(method, {}).configs
+
+    def check(self) -> None:
+        """Refuse a study whose last unit would be the impossible one, before the first is run."""
+        check_overrides(self.settings)
+        for method in self.all_methods:
+            for setting in self.settings_of(method):
+                self.make(method, setting)
+        for method, fields in self.grid.items():
+            if method not in self.methods:
+                raise unknown_name("method", method, self.methods)
+            for name in fields:
+                if name.partition(".")[0] not in _parts(method):
+                    raise unknown_name(f"part of {method}", name.partition(".")[0], _parts(method))
+
+
+def load_study(path: Path) -> Study:
+    """Read a study file. A name that is no file here may be one of those shipped: paper.toml, smoke.toml."""
+    if not path.exists() and path.name == str(path) and path.name in shipped_studies():
+        path = Path(str(resources.files("ropeval.bench.run.studies") / path.name))
+    elif not path.exists():
+        raise UserError(f"{path}: no such study; shipped with ropeval are {', '.join(shipped_studies())}")
+    content = read_toml(path)
+    content.setdefault("name", path.stem)
+    try:
+        study = Study(**content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        if first["type"] == "extra_forbidden":
+            raise UserError(f"{path}: {unknown_name('field', place, list(Study.model_fields))}") from None
+        raise UserError(f"{path}: {place} is {first['input']!r}: {first['msg']}") from None
+    try:
+        study.check()
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    return study
+
+
+def shipped_studies() -> list[str]:
+    folder = resources.files("ropeval.bench.run.studies")
+    return sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+# --- what there is to do --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Member:
+    """One row of the results."""
+
+    setting: Setting
+    seed: int
+
+    @property
+    def hyper(self) -> str:
+        return canonical(self.setting)
+
+
+@dataclass(frozen=True)
+class Group:
+    """All members of one task, method and shape. One process at a time works on a group."""
+
+    task: str
+    method: str
+    members: tuple[Member, ...]
+    shape: Setting  # what they share because it cannot differ within one vectorised run
+
+    @property
+    def name(self) -> str:
+        return f"{slug(self.task)}.{self.method}.{digest(self.shape)}"
+
+    def units(self, left: Sequence[Member], largest: int) -> "list[Unit]":
+        """The members that are left, in units as equal in size as can be: every size is compiled once."""
+        if not left:
+            return []
+        parts = -(-len(left) // largest)
+        size = -(-len(left) // parts)
+        chunks = [tuple(left[start : start + size]) for start in range(0, len(left), size)]
+        return [Unit(self.task, self.method, chunk, f"{self.name}.{_names(chunk)}", self.grid) for chunk in chunks]
+
+    @property
+    def grid(self) -> dict[str, list[Any]]:
+        """All values of what its settings vary. The widest encoding among them decides the shape of every unit's
+        networks, so that a member's numbers do not depend on how the group was split into units."""
+        names = [name for name in self.members[0].setting if name not in self.shape]
+        return {name: list(dict.fromkeys(m.setting[name] for m in self.members)) for name in names}
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Members that train together and are stored together."""
+
+    task: str
+    method: str
+    members: tuple[Member, ...]
+    id: str
+    grid: Mapping[str, Sequence[Any]]
+
+    @property
+    def hyper(self) -> str:
+        """What all its settings have in common."""
+        first, rest = self.members[0].setting, self.members[1:]
+        return canonical({k: v for k, v in first.items() if all(m.setting[k] == v for m in rest)})
+
+
+def make_groups(study: Study, tasks: Sequence[str]) -> list[Group]:
+    """Everything that a study asks for, task by task."""
+    return [group for task in tasks for method in study.all_methods for group in _groups(study, task, method)]
+
+
+def _groups(study: Study, task: str, method: str) -> list[Group]:
+    spread = {f"{part}.{field}" for part in _parts(method) for field in parts()[part].spread}
+    seeds = 1 if method in BASELINES else study.seeds
+    by_shape: dict[str, list[Member]] = {}
+    for setting in study.settings_of(method):
+        shape = canonical({k: v for k, v in setting.items() if k not in spread})
+        by_shape.setdefault(shape, []).extend(Member(setting, seed) for seed in range(seeds))
+    return [Group(task, method, tuple(members), json.loads(shape)) for shape, members in by_shape.items()]
+
+
+def _names(members: Sequence[Member]) -> str:
+    return digest([(m.hyper, m.seed) for m in members])
+
+
+def _parts(method: str) -> list[str]:
+    """Names of the encoder and the estimator; unknown names are refused by `make_method`."""
+    known = parts()
+    return [part for part in method.split("+") if part in known]
+
+
+def slug(task: str) -> str:
+    """A task's name as part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", task)
+
+
+def digest(value: Any) -> str:
+    return hashlib.sha256(canonical(value).encode()).hexdigest()[:8]
+
+
+def canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

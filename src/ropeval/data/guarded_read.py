@@ -1,0 +1,63 @@
+"""Reading a file first in a process of its own, where libraries in C and Rust decode it.
+
+libhdf5 and polars are robust, not proof: rare damage makes them abort or go round in circles, and then no `except`
+helps. So a file of theirs is read once in a child that may die of it, with limits on time and memory. What the child
+says does not matter, only that it ends; the file is then read here, and errors are said as always.
+"""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from ropeval.data.names import Mapped
+from ropeval.errors import UserError
+
+SECONDS, BYTES_PER_SECOND = 6, 50_000_000  # of processor time: other work on the machine does not count
+PATIENCE = 60  # seconds on the clock, for each of those
+MEMORY = 3 << 30  # address space, which libraries reserve more of than they use
+TIMES_THE_FILE = 8  # and this much more, for files that are large
+
+
+def try_out(path: Path, mapped: Mapped) -> None:
+    """Refuse a file that its own library does not survive."""
+    size = sum(p.stat().st_size for p in (path.rglob("*") if path.is_dir() else [path]) if p.is_file())
+    seconds = SECONDS + size // BYTES_PER_SECOND
+    limits = [str(seconds), str(MEMORY + TIMES_THE_FILE * size)]
+    command = [sys.executable, "-P", "-m", "ropeval.data.guarded_read", str(path), json.dumps(dict(mapped)), *limits]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=PATIENCE * seconds, check=False)
+    except subprocess.TimeoutExpired:
+        code = -signal.SIGXCPU
+    except OSError as error:
+        raise UserError(f"{path}: no process could be started to read it in ({error.strerror or error})") from error
+    else:
+        code = done.returncode
+    if code == -signal.SIGXCPU:
+        raise UserError(f"{path}: reading it took more than {seconds} s without an end; the file is damaged")
+    if code < 0:
+        name = signal.Signals(-code).name
+        raise UserError(f"{path}: the library that reads such files died of it ({name}); the file is damaged")
+
+
+def _child(path: str, mapped: str, seconds: str, memory: str) -> None:
+    from ropeval.data.formats import recognise
+
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5))
+    except (ImportError, ValueError, OSError):  # not on every system; the clock still runs
+        pass
+    try:
+        for _ in recognise(path).parts_here(json.loads(mapped)):
+            pass
+    except (UserError, MemoryError):  # the parent finds the same and says it
+        pass
+
+
+if __name__ == "__main__":
+    _child(*sys.argv[1:])
