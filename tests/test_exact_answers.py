@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 def value(log, policy, method="fqe", **settings):
-    merged = {part: {**SETTINGS[part], **settings.get(part, {})} for part in SETTINGS}
+    merged = {part: {**SETTINGS[part], **settings.get(part, {})} for part in method.split("+")}
     return ropeval.evaluate(log, policy, method, gamma=0.9, members=2, settings=merged, draws=4, resample=False).value
 
 

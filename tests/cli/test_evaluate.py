@@ -16,8 +16,9 @@ import pytest
 from ropeval.cli.main import main
 from tests.problems import LinearQuadratic
 
-SMALL = [word for part in ("fqe", "rope") for word in ("--set", f"{part}.width=16", "--set", f"{part}.depth=1")]
-FAST = ["--members", "2", "--steps", "40", "--draws", "1", *SMALL, "--gamma", "0.9"]
+SMALL = {part: ["--set", f"{part}.width=16", "--set", f"{part}.depth=1"] for part in ("fqe", "rope")}
+FQE = ["--members", "2", "--steps", "40", "--draws", "1", *SMALL["fqe"], "--gamma", "0.9"]
+FAST = [*FQE, *SMALL["rope"]]
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def test_true_values_bring_scores_and_a_finished_run_can_be_scored_later(files, 
 
 
 def test_what_a_finished_run_is_told_later_is_kept(files):
-    command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--out", "out"]
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
     Path("truth.json").write_text('{"policy": -20.0}')
     assert call(*command) == 0
     first = {path.name: path.read_bytes() for path in Path("out").iterdir() if path.is_file()}
@@ -123,7 +124,7 @@ def test_what_a_finished_run_is_told_later_is_kept(files):
 
 
 def test_truth_for_a_finished_run_that_is_not_whole(files, capsys):
-    command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--out", "out"]
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
     Path("truth.json").write_text('{"policy": -20.0}')
     assert call(*command) == 0
     trust, curves = Path("out/trust.json"), Path("out/curves.parquet")
@@ -139,7 +140,7 @@ def test_truth_for_a_finished_run_that_is_not_whole(files, capsys):
 
 
 def test_without_resampling_there_is_no_interval(files, capsys):
-    command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--no-resample", "--json"]
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--no-resample", "--json"]
     assert call(*command) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["interval"] is None
@@ -147,7 +148,7 @@ def test_without_resampling_there_is_no_interval(files, capsys):
 
 
 def test_json_prints_the_list_and_nothing_else(files, capsys):
-    assert call("log.npz", "policy.npz", "--method", "mean-reward", "--method", "fqe", *FAST, "--json") == 0
+    assert call("log.npz", "policy.npz", "--method", "mean-reward", "--method", "fqe", *FQE, "--json") == 0
     rows = json.loads(capsys.readouterr().out)
     assert [r["method"] for r in rows] == ["mean-reward", "fqe"]
     saved = list(files.glob("ropeval-results/log-*/result.json"))
@@ -172,7 +173,7 @@ def test_the_paper_preset(files, capsys):
 
 
 def test_resuming_a_finished_run_shows_it_again(files, capsys):
-    command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--out", "out"]
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
     assert call(*command) == 0
     before = (files / "out/result.json").read_bytes()
     assert call(*command) == 2
@@ -268,8 +269,11 @@ BAD = {
     "members": (lambda: ["log.npz", "policy.npz", "--members", "0"], "members"),
     "steps": (lambda: ["log.npz", "policy.npz", "--steps", "0"], "steps"),
     "seed": (lambda: ["log.npz", "policy.npz", "--seed", "-1"], "seed"),
-    "draws": (lambda: ["log.npz", "policy.npz", "--draws", "0"], "actions per state"),
-    "level": (lambda: ["log.npz", "policy.npz", "--level", "95"], "the level is 95"),
+    "draws": (lambda: ["log.npz", "policy.npz", "--draws", "0"], "--draws is 0; it must be a whole number, at least 1"),
+    "level": (
+        lambda: ["log.npz", "policy.npz", "--level", "95"],
+        "--level is 95.0; it must be a number, more than 0 and less than 1",
+    ),
     "interval": (lambda: ["log.npz", "policy.npz", "--interval", "wide"], "unknown interval 'wide'"),
     "no truth": (lambda: ["log.npz", "policy.npz", "--truth", "absent.json"], "absent.json: no such file of true"),
     "truth of others": (
@@ -340,7 +344,7 @@ def test_a_full_disk_keeps_the_answer_on_the_screen(files, capsys, monkeypatch):
 
 def test_hostile_names_are_shown_as_they_are(files, capsys):
     Path("policy.npz").rename("[red]$x^2$.npz")
-    assert call("log.npz", "[red]$x^2$.npz", "--method", "fqe", *FAST, "--out", "out") == 0
+    assert call("log.npz", "[red]$x^2$.npz", "--method", "fqe", *FQE, "--out", "out") == 0
     assert "[red]" in capsys.readouterr().out.replace("\n", "").replace(" ", "")
 
 

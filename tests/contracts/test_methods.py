@@ -9,8 +9,9 @@ import ropeval
 from ropeval.data import Dataset, make_problem
 from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.methods import available_methods, make_method, parts
+from ropeval.evaluation.options import Options
 from tests.problems import Chain, LinearQuadratic
-from tests.tiny import draws_for, settings, tiny_log, tiny_settings
+from tests.tiny import draws_for, own, settings, tiny_log, tiny_settings
 
 COMPOSED = ("rope+fqe", "rope-range+fqe", "mico+fqe", "psm+fqe", "random-metric+fqe", "bcrl+fqe", "rope+lspe",
             "bcrl+lspe", "rope-range+dr")  # fmt: skip
@@ -21,7 +22,7 @@ NEEDS_DENSITY = (*IMPORTANCE, "dr", "wdr", "psm+fqe", "rope-range+dr")
 
 def evaluate(log, policy, method, members=2):
     return ropeval.evaluate(
-        log, policy, method, gamma=0.9, members=members, settings=tiny_settings(), draws=draws_for(log)
+        log, policy, method, gamma=0.9, members=members, settings=own(method, tiny_settings()), draws=draws_for(log)
     )
 
 
@@ -84,7 +85,7 @@ def test_deterministic_policies_are_judged_or_refused(lq_log, method):
 def test_interrupted_and_resumed(lq_log, method, tmp_path):
     problem = make_problem(lq_log, LinearQuadratic().policy(0.6), 0.9, draws=draws_for(lq_log))
     chosen = make_method(method, tiny_settings())
-    whole = answer(problem, chosen, 2, 0)
+    whole = answer(problem, chosen, Options(members=2))
     interruptions = 0
     for _ in range(40):
         reports = 0
@@ -96,7 +97,7 @@ def test_interrupted_and_resumed(lq_log, method, tmp_path):
                 raise KeyboardInterrupt
 
         try:
-            resumed = answer(problem, chosen, 2, 0, report=interrupt, checkpoints=tmp_path)
+            resumed = answer(problem, chosen, Options(members=2), report=interrupt, checkpoints=tmp_path)
             break
         except KeyboardInterrupt:
             interruptions += 1
@@ -151,7 +152,7 @@ def long_lq_log():
 
 def trained(log, policy, method):
     return ropeval.evaluate(
-        log, policy, method, gamma=0.9, members=2, settings=settings(**TRAINED), draws=4, resample=False
+        log, policy, method, gamma=0.9, members=2, settings=own(method, settings(**TRAINED)), draws=4, resample=False
     )
 
 
