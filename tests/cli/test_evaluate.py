@@ -14,6 +14,7 @@ import polars
 import pytest
 
 from ropeval.cli.main import main
+from ropeval.files import locked
 from tests.problems import LinearQuadratic
 
 SMALL = {part: ["--set", f"{part}.width=16", "--set", f"{part}.depth=1"] for part in ("fqe", "rope")}
@@ -215,6 +216,54 @@ def test_killed_and_resumed_gives_the_same_bits(files, how):
     assert Path("broken/trust.json").read_bytes() == Path("whole/trust.json").read_bytes()
 
 
+@pytest.mark.parametrize("missing", [["report.html"], ["curves.png", "report.html"], []])
+def test_killed_after_the_answers_were_written(files, capsys, monkeypatch, missing):
+    """Whatever was drawn before that, resuming draws the rest, and nothing is left behind."""
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
+    assert call(*command) == 0
+    whole = {path.name: path.read_bytes() for path in Path("out").iterdir()}
+    for name in missing:
+        Path("out", name).unlink()
+    Path("out/.work").mkdir()
+    Path("out/.work/0.json").write_text("{}")
+    Path("out/.report.html.abcd1234.html").touch()
+    capsys.readouterr()
+    assert call(*command, "--resume") == 0
+    printed = capsys.readouterr().out.replace("\n", "")
+    assert "written to out: report.html, result.json, trust.json, curves.parquet, curves.png" in printed
+    assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == whole
+
+
+def test_only_what_is_there_is_named(files, capsys):
+    assert call("log.npz", "policy.npz", "--method", "mean-reward", "--out", "out") == 0
+    named = capsys.readouterr().out.rpartition("written to out: ")[2].strip().split(", ")
+    assert sorted([*named, "run.json"]) == sorted(path.name for path in Path("out").iterdir())
+    assert "curves.png" not in named  # nothing was trained
+
+
+def test_one_run_at_a_time_writes_to_a_folder(files, capsys):
+    """The second is told so while the first works, and the first's results are its own."""
+    command = ["log.npz", "policy.npz", "--method", "mean-reward", "--out", "out"]
+    with locked(Path("out/.lock")):
+        assert call(*command, "--seed", "1", "--overwrite") == 2
+        assert "out: another process is writing results there" in capsys.readouterr().err
+        assert [path.name for path in Path("out").iterdir()] == [".lock"]
+    assert call(*command) == 0
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_a_reader_who_goes_away_does_not_stop_the_work(files, words):
+    command = [sys.executable, "-m", "ropeval", "evaluate", "log.npz", "policy.npz", "--method", "mean-reward"]
+    process = subprocess.Popen([*command, "--out", "out", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    stderr = process.stderr.read().decode()
+    assert process.wait(60) == 0, stderr
+    assert "Traceback" not in stderr
+    assert "BrokenPipe" not in stderr
+    assert {path.name for path in Path("out").iterdir()} >= {"result.json", "report.html", "trust.json"}
+    assert not Path("out/.work").exists()
+
+
 def damage(change):
     """A copy of the log with something wrong in it."""
     with np.load("log.npz") as file:
@@ -264,6 +313,11 @@ BAD = {
     "setting": (lambda: ["log.npz", "policy.npz", "--set", "fqe.wdith=3"], "unknown setting 'fqe.wdith'"),
     "setting's value": (lambda: ["log.npz", "policy.npz", "--set", "fqe.width=-3"], "setting fqe.width is -3"),
     "setting's form": (lambda: ["log.npz", "policy.npz", "--set", "width"], "expected PART.FIELD=VALUE"),
+    "setting of another part": (
+        lambda: ["log.npz", "policy.npz", "--method", "lspe", "--set", "rope.beta=1"],
+        "setting rope.beta: rope takes no part in lspe",
+    ),
+    "name too long": (lambda: ["log.npz", "policy.npz", "--method", "lspe", "--out", "x" * 300], "cannot be written"),
     "part": (lambda: ["log.npz", "policy.npz", "--set", "fqee.width=3"], "unknown part 'fqee'"),
     "preset": (lambda: ["log.npz", "policy.npz", "--preset", "wild"], "unknown preset 'wild'"),
     "members": (lambda: ["log.npz", "policy.npz", "--members", "0"], "members"),
@@ -307,7 +361,7 @@ def test_bad_input_is_one_line_exit_code_2_and_nothing_written(files, capsys, ca
     arguments, message = BAD[case]
     words = arguments()
     before = sorted(p.name for p in files.iterdir())
-    assert call(*words, "--out", "out") == 2
+    assert call(*(words if "--out" in words else [*words, "--out", "out"])) == 2
     printed = capsys.readouterr()
     assert message in printed.err
     assert "Traceback" not in printed.err

@@ -145,19 +145,18 @@ def answer(
 
 
 def keep(results: "list[Estimate]", ranking: "list[Ranking]", folder: "ResultFolder", truth: "Truth | None") -> None:
-    """Write the answers of a new run, tell a finished one its true values, and draw what is new or was never drawn."""
+    """Write the answers of a new run, tell a finished one its true values, and draw what is not drawn."""
     from ropeval.report.figures import draw_curves
     from ropeval.report.run_page import write_page
 
     if not folder.answered:
         folder.write(results, ranking, truth)
-        changed = True
-    else:
+    elif truth or not folder.drawn:
         results = folder.with_curves(results)  # before anything is changed: they may not be readable
-        changed = bool(truth) and folder.add_truth(ranking, truth or {})
-        truth = truth or folder.trust().truth
-    if any(r.curves for r in results) and (changed or not folder.has("curves.png")):
-        draw_curves(results, folder.path / "curves.png", truth)
-    if changed or not folder.has("report.html"):
+        if truth:
+            folder.add_truth(ranking, truth)
+    if any(r.curves for r in results) and not folder.has("curves.png"):
+        draw_curves(results, folder.path / "curves.png", folder.trust().truth)
+    if not folder.has("report.html"):
         write_page(folder.path)
     folder.finish()

@@ -127,7 +127,8 @@ def _to_mend(error: Any, where: str) -> UserError:
     field = Options.model_fields[name]
     if error["type"] == "literal_error":
         return UserError(f"{file}{unknown_name(name, found, list(get_args(field.annotation)))}")
-    return UserError(f"{where}{name} is {found!r}; it must be {_rule(field)}")
+    place = ".".join(map(str, error["loc"])) if plain_type(field) is dict else name
+    return UserError(f"{where}{place} is {found!r}; it must be {_rule(field)}")
 
 
 def plain_type(field: FieldInfo) -> type:
@@ -153,7 +154,8 @@ def takes_options(function: Function) -> Function:
     """Spells out the `**options` of a function, for `help` and for the completion of a notebook."""
     signature = inspect.signature(function)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    fields = {name: field for name, field in Options.model_fields.items() if name not in signature.parameters}
+    taken = (*signature.parameters, "columns")  # the last belongs to `load_dataset` here
+    fields = {name: field for name, field in Options.model_fields.items() if name not in taken}
     spelt = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.annotation)
         for name, field in fields.items()

@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from ropeval.errors import UserError
 from ropeval.evaluation.result import Coverage, Estimate, Ranking
 from ropeval.files import locked, remove_leftovers, write_atomically, write_text
 
+PICTURES = ("curves.png", "report.html")
 WRITTEN = ("report.html", "result.json", "trust.json", "curves.parquet", "curves.png", "run.json")
 T = TypeVar("T")
 
@@ -96,10 +97,13 @@ class ResultFolder:
 
     def _clear(self) -> None:
         """Remove what a run writes, and nothing else."""
-        for name in WRITTEN:
+        self._remove(WRITTEN)
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    def _remove(self, names: Iterable[str]) -> None:
+        for name in names:
             with contextlib.suppress(OSError):
                 (self.path / name).unlink(missing_ok=True)
-        shutil.rmtree(self.work, ignore_errors=True)
 
     # --- on the way ---
 
@@ -135,6 +139,10 @@ class ResultFolder:
         return (self.path / name).exists()
 
     @property
+    def drawn(self) -> bool:
+        return all(map(self.has, PICTURES))
+
+    @property
     def written(self) -> list[str]:
         """What there is to look at."""
         return [name for name in WRITTEN if name != "run.json" and self.has(name)]
@@ -145,17 +153,17 @@ class ResultFolder:
 
         rows = [{"policy": r.policy, "method": r.method, **row} for r in results for row in r.curves]
         frame = polars.DataFrame(rows, schema=_curve_columns())
+        self._remove(PICTURES)
         self._write("trust.json", Trust(list(ranking), self._kept_coverage(), truth or {}).to_json())
         write_atomically(self.path / "curves.parquet", lambda path: frame.write_parquet(path))
         self._write("result.json", results_json(results))
 
-    def add_truth(self, ranking: Sequence[Ranking], truth: Mapping[str, float]) -> bool:
-        """True values, and the scores by them, for a run that is answered; whether that changed anything."""
-        told = replace(self.trust(), ranking=list(ranking), truth=truth).to_json()
-        if self.has("trust.json") and (self.path / "trust.json").read_text(encoding="utf-8") == told:
-            return False
-        self._write("trust.json", told)
-        return True
+    def add_truth(self, ranking: Sequence[Ranking], truth: Mapping[str, float]) -> None:
+        """True values, and the scores by them, for a run that is answered. What was drawn without them goes."""
+        told = replace(self.trust(), ranking=list(ranking), truth=truth)
+        if told != self.trust():
+            self._remove(PICTURES)
+            self._write("trust.json", told.to_json())
 
     def finish(self) -> None:
         """Everything that is named is there: working files are not needed any more."""
@@ -177,7 +185,7 @@ class ResultFolder:
             if self.has("run.json"):
                 hint = "the run was not finished; the same command with --resume goes on"
             raise UserError(f"{self.path}: there is no result.json in it: {hint}")
-        return _read(self.path / "result.json", "results", lambda rows: [Estimate.from_json(row) for row in rows])
+        return _read(self.path / "result.json", "results", _estimates)
 
     def trust(self) -> Trust:
         def made(rows: dict[str, Any]) -> Trust:
@@ -210,6 +218,12 @@ class ResultFolder:
         if not isinstance(content, dict):
             raise UserError(f"{path}: expected an object, found a {type(content).__name__}")
         return content
+
+
+def _estimates(rows: Any) -> list[Estimate]:
+    if not isinstance(rows, list):
+        raise TypeError(f"expected a list, found a {type(rows).__name__}")
+    return [Estimate.from_json(row) for row in rows]
 
 
 def _read(path: Path, what: str, make: Callable[[Any], T], advice: str = "") -> T:
