@@ -168,9 +168,13 @@ def test_settings_from_a_file_and_over_it(files, capsys):
 def test_the_paper_preset(files, capsys):
     from ropeval.evaluation.methods import make_method
 
-    fqe = make_method("rope+fqe", preset="paper").describe()
-    assert (fqe["fqe"]["steps"], fqe["fqe"]["learning_rate"], fqe["fqe"]["batch"]) == (300_000, 1e-5, 512)
-    assert (fqe["rope"]["steps"], fqe["rope"]["tau"]) == (300_000, 0.005)
+    paper = make_method("rope+fqe", preset="paper").describe()
+    assert (paper["fqe"]["steps"], paper["fqe"]["learning_rate"], paper["fqe"]["batch"]) == (300_000, 1e-5, 512)
+    assert (paper["rope"]["steps"], paper["rope"]["tau"]) == (300_000, 0.005)
+    assert call("log.npz", "policy.npz", "--preset", "paper", "--method", "rope+fqe", *FAST, "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    small = {"steps": 40, "width": 16, "depth": 1}
+    assert {part: row["config"][part] for part in paper} == {part: paper[part] | small for part in paper}
 
 
 def test_resuming_a_finished_run_shows_it_again(files, capsys):
