@@ -25,7 +25,7 @@ PAGES = sorted(page for page in DOCS.rglob("*.md") if RUN & {block[1] for block 
 def _left_as_found(tmp_path, monkeypatch):
     """A page works in a folder of its own; what it adds to registries, modules and the search path goes with it."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])  # as in a session that starts there
     registries = [(registry, dict(registry)) for registry in (ENCODERS, ESTIMATORS)]
     yield
     for registry, before in registries:
