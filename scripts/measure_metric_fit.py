@@ -55,7 +55,8 @@ What the numbers say, and what the form cannot express whatever the training:
    and the bootstrap adds it up over the horizon: at γ = 0.99 and β = 1 the features run to the ends of their range
    (self-distance 16 of at most 16) although the exact metric would fit, and the order is lost.
 3. d̃ ≤ (size of φ) + βπ. In this grid, where episodes end after a few steps, the exact metric stays below. In a task
-   that goes on for ever it does not, and the features [saturate](../methods/rope-range.md#why-the-papers-form-saturates).
+   that goes on for ever it does not, and the features saturate
+   ([rope-range](../methods/rope-range.md#why-the-papers-form-saturates) says why).
 4. Without the angle, d̃ is a sum, ½‖φ(x)‖² + ½‖φ(y)‖²: it can only say how far x and y are from *everything*. Only the
    angle relates x to y.
 """

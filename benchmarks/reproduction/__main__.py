@@ -1,4 +1,4 @@
-"""Write docs/results/reproduction: the paper's table beside ours, the numbers behind each claim, the picture, and what it took.
+"""Write docs/results/reproduction: the paper's table beside ours, the numbers behind each claim, picture, seconds.
 
     python -m benchmarks.reproduction
     python -m benchmarks.reproduction --study STUDY [STUDY…] --out FOLDER

@@ -1,4 +1,4 @@
-"""The pictures of docs/guide/theory.md are there, and the commands that made them still draw. (tests/docs runs the page.)"""
+"""The pictures of docs/guide/theory.md are there, and what made them still draws. (tests/docs runs the page.)"""
 
 import re
 from pathlib import Path
