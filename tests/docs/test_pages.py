@@ -18,7 +18,9 @@ from ropeval.estimators import ESTIMATORS
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 RUN = {"python", "sh"}
-PAGES = sorted(page for page in DOCS.rglob("*.md") if RUN & {block[1] for block in BLOCK.finditer(page.read_text())})
+PAGES = sorted(
+    page for page in DOCS.rglob("*.md") if RUN & {block[1] for block in BLOCK.finditer(page.read_text("utf-8"))}
+)
 
 
 @pytest.fixture(autouse=True)
