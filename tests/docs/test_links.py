@@ -27,6 +27,16 @@ def test_the_contents_list_every_page():
     assert [str(page) for page in ROOT.glob("docs/**/*.md") if page.resolve() not in linked] == []
 
 
+def test_pages_that_the_code_names_exist():
+    """In help texts, comments and docstrings."""
+    code = [path for room in ("src", "scripts", "benchmarks", "tests") for path in (ROOT / room).rglob("*.py")]
+    named = {
+        (path, page) for path in code for page in re.findall(r"docs/[\w/-]+\.md", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) >= 10
+    assert [f"{path.relative_to(ROOT)}: {page}" for path, page in named if not (ROOT / page).is_file()] == []
+
+
 def _leads_somewhere(page: Path, link: str) -> bool:
     path, _, heading = link.partition("#")
     target = page.parent / path if path else page
