@@ -62,7 +62,7 @@ class Options(BaseModel):
         EFFORT,
         "--tune",
         "Choose β, d and learning rates of every method for every policy by a tournament of fitted values on the log. "
-        "Takes as long as 3 (fqe) or 27 (rope+fqe) members more; what it is worth: docs/tuning.md.",
+        "Takes as long as 3 (fqe) or 27 (rope+fqe) members more; what it is worth: docs/guide/ranking.md.",
     )
     draws: int | None = option(
         None, EFFORT, "--draws", "Actions drawn per state from a stochastic policy.  [default: 8]", ge=1
