@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ropeval.data import Dataset, make_problem
-from ropeval.encoders.critic import CriticConfig, fit
+from ropeval.encoders.critic import CRITIC, CriticConfig
 from ropeval.errors import UserError
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.learning.engine import Run, member_keys
@@ -59,7 +59,7 @@ def test_features_are_the_target_critics_last_hidden_layer(tmp_path: Path) -> No
     np.testing.assert_allclose(policy.features(log.observations, log.actions), expected, rtol=1e-5, atol=1e-6)
 
     problem = make_problem(log, policy, 0.9, draws=3)
-    encoded = fit(problem, CriticConfig(), RUN).transitions
+    encoded = CRITIC(problem, CriticConfig(), RUN).transitions
     scale = np.sqrt(np.mean(expected.astype(np.float64) ** 2))
     assert not encoded.per_member
     assert encoded.rows.next_x.shape == (len(log), 3, 9)

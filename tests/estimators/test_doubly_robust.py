@@ -46,7 +46,7 @@ def plain(data: Dataset, ratio, logged, following, initial, gamma: float, weight
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_agrees_with_plain_loops_over_the_same_q(weighted):
-    data, policy, run = uneven_log(), wide_policy(), Run(member_keys(0, 2))
+    data, policy, run = uneven_log(), wide_policy(), Run(member_keys(0, 2), part="dr")
     problem = make_problem(data, policy, 0.95)
     config = DoublyRobustConfig(**SMALL)
     fitted = fit_q(problem, config, run)

@@ -76,6 +76,7 @@ def critic_features(
 
 
 CRITIC = Encoder(
+    name="critic",
     config=CriticConfig,
     fit=fit,
     summary="penultimate layer of the policy's own action-value network, where its file has one",

@@ -61,7 +61,7 @@ class SimilarityConfig(PartConfig):
     tau: PositiveFloat = 0.02
     weight_decay: NonNegativeFloat = 1e-2
     gradient_clip: PositiveFloat = 1.0
-    match_range: bool = False  # choose c so that d fits what d̃ can express (see rope_range.py); the paper's c is 1
+    match_range: bool = False  # choose c so that d fits what d̃ can express (see RopeRangeConfig); the paper's c is 1
 
 
 PAPER = {"steps": 300_000, "learning_rate": 1e-5, "batch": 512, "tau": 0.005}
@@ -232,27 +232,27 @@ def range_scale(signal: NDArray[np.floating], gamma: float, dim: int) -> float:
     return (1.0 - gamma) * (dim / 2.0) / spread if spread > 0.0 else 1.0
 
 
-def fit_metric(problem: Problem, metric: Metric, config: SimilarityConfig, run: Run, stage: str) -> Encoded:
+def fit_metric(problem: Problem, metric: Metric, config: SimilarityConfig, run: Run) -> Encoded:
     """Train φ for every member on the metric's rows, then encode the whole log with each member's own φ."""
     raw = problem.transitions
-    dims = [output_dim(dim, raw.dim) for dim in run.settings.get(f"{stage}.dim", [config.dim] * run.members)]
+    dims = [output_dim(dim, raw.dim) for dim in run.own("dim", config.dim)]
     scales = [1.0] * run.members
     if config.match_range:
         signal = np.asarray(metric.rows.reward)
         by_dim = {dim: range_scale(signal, problem.gamma, dim) for dim in set(dims)}
         scales = [by_dim[dim] for dim in dims]
-    widest = max(*dims, *(output_dim(dim, raw.dim) for dim in run.grid.get(f"{stage}.dim", [])), 0)
+    widest = max(*dims, *(output_dim(dim, raw.dim) for dim in run.grid.get(f"{run.part}.dim", [])), 0)
     learner = make_learner(config, raw.dim, widest, problem.gamma, metric.next_pair)
     hyper = {
         "dim": jnp.asarray(dims, jnp.int32),
-        "learning_rate": run.spread(f"{stage}.learning_rate", config.learning_rate),
-        "beta": run.spread(f"{stage}.beta", config.beta),
+        "learning_rate": run.spread("learning_rate", config.learning_rate),
+        "beta": run.spread("beta", config.beta),
         "scale": jnp.asarray(scales, jnp.float32),
     }
     starts = raw.starts if metric.starts is None else metric.starts
     data = Transitions(metric.rows, raw.initial_x, starts=starts)
-    trained = train(learner, data, hyper, config.steps, run, stage)
-    return Encoded(encode(trained.state.encoder, raw), {stage: trained})
+    trained = train(learner, data, hyper, config.steps, run)
+    return Encoded(encode(trained.state.encoder, raw), (trained,))
 
 
 def encode(nets: Any, raw: Transitions) -> Transitions:

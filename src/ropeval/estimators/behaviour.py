@@ -65,9 +65,7 @@ class Behaviour:
     warnings: tuple[str, ...]
 
 
-def fit_behaviour(
-    dataset: Dataset, policy: Policy, config: BehaviourConfig, run: Run, stage: str = "behaviour"
-) -> Behaviour:
+def fit_behaviour(dataset: Dataset, policy: Policy, config: BehaviourConfig, run: Run) -> Behaviour:
     """Fit one model per member, each from its own key. `policy` is only asked for its box."""
     mean, std = normaliser(dataset.observations)
     states = (dataset.observations - mean) / std  # [N, S]
@@ -87,8 +85,8 @@ def fit_behaviour(
             )
     data = _as_transitions(np.concatenate([states, outcome], axis=1), dataset.starts)
     steps = min(config.steps, max(1, config.epochs * len(dataset) // config.batch))
-    hyper = {"learning_rate": run.spread(f"{stage}.learning_rate", config.learning_rate)}
-    trained = train(learner, data, hyper, steps, run, stage)
+    hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
+    trained = train(learner, data, hyper, steps, run)
     fitted = _in_blocks(states.shape[1], dataset.num_actions is not None, trained.state.target, data.rows.x)
     return Behaviour(np.asarray(fitted, np.float64) + offset, trained, warnings)
 

@@ -32,7 +32,7 @@ class EffectiveSize(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Estimated:
     values: Floats  # [M] each from the member's own log, or [1] from the log as it is where nothing is random
-    trained: dict[str, Trained] = field(default_factory=dict)  # by stage
+    trained: tuple[Trained, ...] = ()
     warnings: tuple[str, ...] = ()  # what only this method can know; what all share is diagnosed in `evaluation`
     replicates: Floats | None = None  # [B] from resampled logs; None: the members are the replicates
     q: ActionValues | None = None
@@ -49,8 +49,9 @@ def replicated(run: Run, episodes: int, average: Callable[[NDArray[np.int64]], f
 
 @dataclass(frozen=True)
 class Estimator:
-    """An entry of the registry."""
+    """An entry of the registry. Its name is that of its settings, its curves and its checkpoints, too."""
 
+    name: str
     config: type[PartConfig]
     estimate: Callable[[Problem, Any, Run], Estimated]
     summary: str
@@ -59,3 +60,6 @@ class Estimator:
     check: Callable[[Dataset, Policy], None] | None = None  # refuses, before any work, what it cannot answer
     spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own
     sees_policy: bool = True  # whether the answer depends on the policy at all
+
+    def __call__(self, problem: Problem, config: PartConfig, run: Run) -> Estimated:
+        return self.estimate(problem, config, run.of(self.name))

@@ -3,7 +3,12 @@
     minimise  E_D[ huber( r + γ·E_{a'~π_e}[ q̄(s', a') ] − q(s, a) ) ],      ρ̂(π_e) = E_{s₀, a₀~π_e}[ q̄(s₀, a₀) ]
 
 q̄ is the exponentially moving average of q. The network's output is divided by 1−γ, so that a network of ordinary
-size of output can express values of ordinary size of reward.
+size of output can express values of ordinary size of reward. Under the names that the paper's tables use:
+
+    fqe        as above
+    fqe-clip   targets are clipped to [r_min, r_max]/(1−γ), all that the logged rewards allow
+    fqe-deep   four hidden layers, and 500,000 steps in the paper
+    fqe-ln     layer normalisation after each hidden layer
 """
 
 from dataclasses import dataclass, replace
@@ -43,6 +48,18 @@ class FQEConfig(PartConfig):
     tau: PositiveFloat = 0.02  # step of the target towards the parameters
     weight_decay: NonNegativeFloat = 1e-2
     gradient_clip: PositiveFloat = 1.0  # of every entry
+
+
+class FQEClipConfig(FQEConfig):
+    clip_targets: bool = True
+
+
+class FQEDeepConfig(FQEConfig):
+    depth: PositiveInt = 4
+
+
+class FQELNConfig(FQEConfig):
+    layer_norm: bool = True
 
 
 PAPER = {
@@ -131,7 +148,7 @@ class FittedQ:
         return values.mean(axis=-1) if values.ndim == 3 else values
 
 
-def fit_q(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") -> FittedQ:
+def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:
     """Train q for every member."""
     rewards = problem.dataset.rewards
     scale = float(np.sqrt(np.mean(np.square(rewards, dtype=np.float64)))) if config.scale_rewards else 1.0
@@ -141,16 +158,16 @@ def fit_q(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") -> 
     scaled = replace(problem.transitions, rows=rows._replace(reward=rows.reward / scale))
     bounds = (float(rewards.min()) / scale, float(rewards.max()) / scale) if config.clip_targets else (0.0, 0.0)
     learner = make_learner(config, problem.transitions.dim, problem.gamma, *bounds)
-    hyper = {"learning_rate": run.spread(f"{stage}.learning_rate", config.learning_rate)}
-    trained = train(learner, scaled, hyper, config.steps, run, stage, bound=problem.reward_bound / scale)
+    hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
+    trained = train(learner, scaled, hyper, config.steps, run, bound=problem.reward_bound / scale)
     trained = replace(trained, curves={**trained.curves, "estimate": trained.curves["estimate"] * scale})
     return FittedQ(trained, problem.transitions, problem.gamma, scale)
 
 
-def estimate(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") -> Estimated:
+def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
     """Mean of every member's q̄ over the initial states and the policy's actions there."""
-    fitted = fit_q(problem, config, run, stage)
-    return Estimated(run.mean_over_episodes(fitted.on_initial()), {stage: fitted.trained}, q=fitted)
+    fitted = fit_q(problem, config, run)
+    return Estimated(run.mean_over_episodes(fitted.on_initial()), (fitted.trained,), q=fitted)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -171,11 +188,12 @@ def _values_in_blocks(gamma: float, per_member: bool, targets: Any, nets: Any, x
     return jax.lax.map(lambda own: one(own[0], own[1], x), (targets, nets))
 
 
-FQE = Estimator(
-    config=FQEConfig,
-    estimate=estimate,
-    summary="fitted Q-evaluation",
-    takes_features=True,
-    presets={"paper": PAPER},
-    spread=("learning_rate",),
-)
+def _entry(name: str, config: type[FQEConfig], summary: str, **paper: int) -> Estimator:
+    presets = {"paper": PAPER | paper}
+    return Estimator(name, config, estimate, summary, takes_features=True, presets=presets, spread=("learning_rate",))
+
+
+FQE = _entry("fqe", FQEConfig, "fitted Q-evaluation")
+FQE_CLIP = _entry("fqe-clip", FQEClipConfig, "fitted Q-evaluation with targets clipped to what the rewards allow")
+FQE_DEEP = _entry("fqe-deep", FQEDeepConfig, "fitted Q-evaluation with four hidden layers", steps=500_000)
+FQE_LN = _entry("fqe-ln", FQELNConfig, "fitted Q-evaluation with layer normalisation")

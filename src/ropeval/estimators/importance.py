@@ -36,6 +36,9 @@ CUT_OFF = 0.05  # of the discounted horizon beyond the log's cut-offs
 class ImportanceConfig(BehaviourConfig):
     """How the behaviour policy is fitted; unused where the log holds its probabilities."""
 
+    def stages(self, part: str) -> dict[str, int]:
+        return {"behaviour": self.steps}
+
 
 # --- the episodes and their weights ---------------------------------------------------------------------------
 
@@ -112,7 +115,7 @@ class Weights:
 
     log: Floats  # [M, N], or [1, N] from logged probabilities
     episodes: Episodes
-    trained: dict[str, Trained]
+    trained: tuple[Trained, ...]
     warnings: tuple[str, ...]
 
 
@@ -121,13 +124,13 @@ def make_weights(problem: Problem, config: BehaviourConfig, run: Run) -> Weights
     check(data, policy)
     episodes = Episodes(data.starts, problem.gamma)
     target = log_probs(policy, data.observations, data.actions)  # [N]
-    trained: dict[str, Trained] = {}
+    trained: tuple[Trained, ...] = ()
     warnings: tuple[str, ...] = ()
     if data.log_probs is not None:
         logged = data.log_probs.astype(np.float64)[None]  # [1, N]
     else:
-        behaviour = fit_behaviour(data, policy, config, run)
-        logged, trained = behaviour.log_probs, {"behaviour": behaviour.trained}
+        behaviour = fit_behaviour(data, policy, config, run.of("behaviour"))
+        logged, trained = behaviour.log_probs, (behaviour.trained,)
         warnings = ("the log holds no log_probs: the behaviour policy was fitted to its actions", *behaviour.warnings)
     cumulated = np.stack([episodes.cumulated(row) for row in target[None] - logged])
     return Weights(cumulated, episodes, trained, warnings)
@@ -242,12 +245,12 @@ def cut_off_note(problem: Problem) -> tuple[str, ...]:
     )
 
 
-def _entry(average: Average, per_decision: bool, summary: str) -> Estimator:
+def _entry(name: str, average: Average, per_decision: bool, summary: str) -> Estimator:
     run = partial(estimate, average=average, per_decision=per_decision)
-    return Estimator(ImportanceConfig, run, summary, takes_features=False, check=check)
+    return Estimator(name, ImportanceConfig, run, summary, takes_features=False, check=check)
 
 
-IS = _entry(ordinary_trajectory, False, "importance sampling of whole episodes")
-WIS = _entry(weighted_trajectory, False, "the same, weights normalised")
-PDIS = _entry(ordinary_per_decision, True, "importance sampling step by step")
-WPDIS = _entry(weighted_per_decision, True, "the same, weights normalised at every step")
+IS = _entry("is", ordinary_trajectory, False, "importance sampling of whole episodes")
+WIS = _entry("wis", weighted_trajectory, False, "the same, weights normalised")
+PDIS = _entry("pdis", ordinary_per_decision, True, "importance sampling step by step")
+WPDIS = _entry("wpdis", weighted_per_decision, True, "the same, weights normalised at every step")

@@ -247,11 +247,11 @@ def estimate(problem: Problem, config: LSPEConfig, run: Run) -> Estimated:
         (data,) = resampled_moments(transitions, member, config.intercept, problem.gamma, own)
         solutions.append(solve(data, config))
         if run.report:
-            run.report("lspe", (member + 1) / count)
+            run.report(run.part, (member + 1) / count)
     values = np.array([s.estimate for s in solutions])
     q = LinearQ([s.theta for s in solutions], transitions, config.intercept)
     return Estimated(
-        values, {"lspe": as_trained(solutions)}, warnings(solutions, config), replicates(problem, config, run), q=q
+        values, (as_trained(run.part, solutions),), warnings(solutions, config), replicates(problem, config, run), q=q
     )
 
 
@@ -266,7 +266,7 @@ def replicates(problem: Problem, config: LSPEConfig, run: Run) -> Floats | None:
     return np.array([fixed_point(each, config) for each in data])
 
 
-def as_trained(solutions: list[Solution]) -> Trained:
+def as_trained(stage: str, solutions: list[Solution]) -> Trained:
     """The sweeps as training curves, so that they are drawn and kept like those of any method."""
     sweeps = max((s.sweeps for s in solutions), key=lambda places: int(places[-1]))  # [C]
     curves = {"estimate": np.stack([np.interp(sweeps, s.sweeps, s.estimates) for s in solutions], axis=1)}  # [C, M]
@@ -274,7 +274,7 @@ def as_trained(solutions: list[Solution]) -> Trained:
         curves[name] = np.tile([float(getattr(s, name)) for s in solutions], (len(sweeps), 1))
     single = {name: values.astype(np.float32) for name, values in curves.items()}
     diverged = np.array([1 if np.isnan(s.estimate) else -1 for s in solutions])
-    return Trained([s.theta for s in solutions], sweeps, single, diverged)
+    return Trained(stage, [s.theta for s in solutions], sweeps, single, diverged)
 
 
 def warnings(solutions: list[Solution], config: LSPEConfig) -> tuple[str, ...]:
@@ -301,6 +301,7 @@ def warnings(solutions: list[Solution], config: LSPEConfig) -> tuple[str, ...]:
 
 
 LSPE = Estimator(
+    name="lspe",
     config=LSPEConfig,
     estimate=estimate,
     summary="least-squares policy evaluation: q linear in the features",

@@ -299,8 +299,8 @@ def estimate(problem: Problem, config: ModelConfig, run: Run) -> Estimated:
     rows = as_transitions(data, encode(data.actions), units)
     outcomes = data.observations.shape[1] if units.known is None else len(units.known)
     learner = make_learner(config, rows.dim, outcomes, units.known is not None)
-    hyper = {"learning_rate": run.spread("model.learning_rate", config.learning_rate)}
-    trained = train(learner, rows, hyper, config.steps, run, "model")
+    hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
+    trained = train(learner, rows, hyper, config.steps, run)
 
     horizon = horizon_for(problem.gamma, config)
     generators = [np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel()) for key in run.keys]
@@ -322,9 +322,9 @@ def estimate(problem: Problem, config: ModelConfig, run: Run) -> Estimated:
             f"the rollouts stop after {horizon} steps (max_horizon), before {problem.gamma**horizon:.0%} of the "
             "discounted horizon: the rest is filled in with their last reward"
         )
-    return Estimated(found.values, {"model": trained}, tuple(notes))
+    return Estimated(found.values, (trained,), tuple(notes))
 
 
 MODEL = Estimator(
-    ModelConfig, estimate, "rollouts in an ensemble of learned dynamics and rewards", takes_features=False
+    "model", ModelConfig, estimate, "rollouts in an ensemble of learned dynamics and rewards", takes_features=False
 )
