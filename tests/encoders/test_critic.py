@@ -61,7 +61,7 @@ def test_features_are_the_target_critics_last_hidden_layer(tmp_path: Path) -> No
     problem = make_problem(log, policy, 0.9, draws=3)
     encoded = CRITIC(problem, CriticConfig(), RUN).transitions
     scale = np.sqrt(np.mean(expected.astype(np.float64) ** 2))
-    assert not encoded.per_member
+    assert encoded.members is None  # nobody has features of their own
     assert encoded.rows.next_x.shape == (len(log), 3, 9)
     np.testing.assert_allclose(encoded.rows.x, expected / scale, rtol=1e-4, atol=1e-5)
     draw = np.asarray(problem.transitions.rows.next_x)[:, 1, 2:]  # the second drawn action, as it is

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ropeval.data import Dataset, Problem, make_problem
-from ropeval.encoders.metrics import behaviour_rows, followed, kept_starts, policy_signal, shared_action
+from ropeval.encoders.metrics import METRICS, followed, mico, policy_signal, psm, random_metric, rope
 from ropeval.encoders.similarity import (
     Metric,
     SimilarityNet,
@@ -74,18 +74,10 @@ def tabular() -> TabularMDP:
 
 PI_E, PI_B = np.tile([1 - RIGHT, RIGHT], (CHAIN.size, 1)), np.full((CHAIN.size, 2), 0.5)
 CASES: dict[str, tuple[bool, Callable[[Problem], Metric], Callable[[TabularMDP], metrics.StateActionMetric]]] = {
-    "rope": (False, lambda p: Metric(p.transitions.rows), lambda m: metrics.rope(m, PI_E)),
-    "mico": (True, lambda p: Metric(behaviour_rows(p)), lambda m: metrics.mico(m, PI_B)),
-    "psm": (
-        False,
-        lambda p: Metric(p.transitions.rows._replace(reward=jnp.asarray(policy_signal(p)))),
-        lambda m: metrics.psm(m, PI_E),
-    ),
-    "random-metric": (
-        False,
-        lambda p: Metric(p.transitions.rows, next_pair=shared_action(p)),
-        metrics.random_policy,
-    ),
+    "rope": (False, rope, lambda m: metrics.rope(m, PI_E)),
+    "mico": (True, mico, lambda m: metrics.mico(m, PI_B)),
+    "psm": (False, psm, lambda m: metrics.psm(m, PI_E)),
+    "random-metric": (False, random_metric, metrics.random_policy),
 }
 
 
@@ -95,7 +87,7 @@ def test_sampled_targets_have_the_mean_of_the_exact_operator(name: str) -> None:
     problem = make_problem(complete_log(next_actions), exact_policy(), CHAIN.gamma, draws=5)
     metric, beta = make(problem), jnp.float32(1.0)
     phi = SimilarityNet(jax.random.key(0), problem.transitions.dim, 4, 16, 1)
-    x, next_x, signal = (jnp.asarray(a) for a in (metric.rows.x, metric.rows.next_x, metric.rows.reward))
+    x, next_x, signal = map(jnp.asarray, metric.transitions.rows[:3])
     count = len(x)
     first, second = (a.reshape(-1) for a in np.meshgrid(np.arange(count), np.arange(count), indexing="ij"))
 
@@ -124,12 +116,13 @@ def test_mico_takes_the_next_rows_action_and_keeps_terminated_rows() -> None:
     chain = Chain()
     log = chain.log(40, length=8)
     problem = make_problem(log, chain.policy(0.8), chain.gamma)
-    rows, known = behaviour_rows(problem), followed(log)
+    found, known = mico(problem).transitions, followed(log)
+    rows = found.rows
     keep = np.flatnonzero(known | log.terminations)
     assert 0 < log.terminations.sum() < (~known).sum()
     assert len(rows.reward) == len(log) - log.truncations.sum()
     kept = [np.flatnonzero((known | log.terminations)[a:b]).size for a, b in itertools.pairwise(log.starts)]
-    np.testing.assert_array_equal(np.diff(kept_starts(log)), kept)  # the episodes among the rows that are left
+    np.testing.assert_array_equal(np.diff(found.starts), kept)  # the episodes among the rows that are left
     actions = np.asarray(rows.next_x)[:, 0, 5:].argmax(axis=1)
     inside = known[keep]
     np.testing.assert_array_equal(actions[inside], log.actions[keep[inside] + 1])
@@ -188,7 +181,7 @@ def test_psm_refuses_a_policy_without_probabilities(policy: CallablePolicy, why:
 # --- all of them, trained -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["rope-range", "mico", "psm", "random-metric"])
+@pytest.mark.parametrize("name", [entry.name for entry in METRICS if entry.name != "rope"])
 @pytest.mark.parametrize("kind", ["discrete", "continuous"])
 def test_runs_by_name(name: str, kind: str) -> None:
     log = tiny_log(kind)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ropeval.data import Dataset
+from ropeval.data import Dataset, Log
 from ropeval.estimators.behaviour import BehaviourConfig, fit_behaviour, standardise, transform
 from ropeval.learning.engine import Run, member_keys
 from ropeval.policies import GaussianMLP, Policy
@@ -16,7 +16,7 @@ QUICK = BehaviourConfig(steps=400, width=16, depth=1, batch=128, learning_rate=3
 def test_fitted_softmax_is_close_to_the_truth():
     chain = Chain(size=3)
     data = chain.log(300, right=0.3, log_probs=True)
-    fitted = fit_behaviour(data, chain.policy(0.5), QUICK, RUN)
+    fitted = fit_behaviour(Log(data, 0.9), QUICK, RUN)
     assert fitted.log_probs.shape == (2, len(data))
     assert np.abs(fitted.log_probs - data.log_probs).mean() < 0.08
 
@@ -24,7 +24,7 @@ def test_fitted_softmax_is_close_to_the_truth():
 def test_fitted_gaussian_is_close_to_the_truth():
     lq = LinearQuadratic()
     data = lq.log(300, log_probs=True)
-    fitted = fit_behaviour(data, lq.policy(0.5), QUICK, RUN)
+    fitted = fit_behaviour(Log(data, 0.9), QUICK, RUN)
     assert np.abs(fitted.log_probs - data.log_probs).mean() < 0.05
     assert not fitted.warnings
 
@@ -58,19 +58,19 @@ def squashed_log(policy: Policy, steps: int = 3000) -> Dataset:
 def test_fitted_tanh_gaussian_is_close_to_the_truth(box):
     behaviour = gaussian_mlp(1.0, box)
     data = squashed_log(behaviour)
-    fitted = fit_behaviour(data, behaviour, QUICK, RUN)
+    fitted = fit_behaviour(Log(data, 0.9), QUICK, RUN)
     assert np.abs(fitted.log_probs - behaviour.log_prob(data.observations, data.actions)).mean() < 0.12
 
 
 def test_family_follows_the_actions():
     lq = LinearQuadratic().log(300)
-    assert not standardise(lq.actions, lq.observations, None).squashed.any()
+    assert not standardise(lq.actions, lq.observations).squashed.any()
     squashed = squashed_log(gaussian_mlp(1.0, (0.0, 5.0)))
-    assert standardise(squashed.actions, squashed.observations, None).squashed.all()
+    assert standardise(squashed.actions, squashed.observations).squashed.all()
     rng = np.random.default_rng(0)
     uniform = rng.uniform(-1, 1, (2000, 1)).astype(np.float32)
-    assert standardise(uniform, rng.standard_normal((2000, 2)).astype(np.float32), None).squashed.all()
-    forced = standardise(uniform, np.zeros((2000, 1), np.float32), None, "gaussian")
+    assert standardise(uniform, rng.standard_normal((2000, 2)).astype(np.float32)).squashed.all()
+    forced = standardise(uniform, np.zeros((2000, 1), np.float32), "gaussian")
     assert not forced.squashed.any()
 
 
@@ -84,6 +84,6 @@ def test_slope_is_the_derivative():
 def test_actions_that_follow_the_states_are_reported():
     lq = LinearQuadratic()
     data = lq.log(300, exploration=0.0)
-    found = fit_behaviour(data, lq.policy(0.5), QUICK, RUN)
+    found = fit_behaviour(Log(data, 0.9), QUICK, RUN)
     assert "looks deterministic" in found.warnings[0]
     assert np.isfinite(found.log_probs).all()

@@ -16,6 +16,7 @@ from ropeval.learning import stream
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples
+from ropeval.policies import CallablePolicy
 from tests.learning.small import DRAWS, EPISODES, FQE, ROPE
 from tests.problems import Chain, LinearQuadratic
 
@@ -100,6 +101,32 @@ def test_other_encoders_stream_too(lq, encoder):
     for part in (slice(0, 50), slice(550, 600)):
         for a, b in zip(held.transitions.block(part, 1), streamed.transitions.block(part, 1), strict=True):
             np.testing.assert_allclose(a, b, atol=1e-5)
+
+
+class Knowing(CallablePolicy):
+    """A policy with an action-value network, for `critic` to look into."""
+
+    def features(self, observations, actions):
+        code = np.asarray(actions, np.float32).reshape(len(observations), -1)
+        return np.concatenate([np.tanh(observations), 3.0 * code], axis=1)
+
+
+@pytest.mark.parametrize("task", [LinearQuadratic(), Chain()], ids=["continuous", "discrete"])
+def test_the_critics_features_go_to_a_scratch_file(task, tmp_path, request):
+    policy = task.policy(0.5)
+    policy = Knowing(policy._function, policy.deterministic, policy.name, policy._log_prob)
+    held, streamed = problems(task, policy, tmp_path, request)
+    run = RUN.of("critic")
+    stored = ENCODERS["critic"](streamed, ENCODERS["critic"].config(), run).transitions
+    request.getfixturevalue("monkeypatch").setattr(streaming, "HELD_ON_CPU", 2 << 30)
+    kept = ENCODERS["critic"](held, ENCODERS["critic"].config(), run).transitions
+    assert stored.dim == kept.dim
+    rows = np.random.default_rng(0).integers(held.dataset.num_episodes, size=40)
+    for a, b in zip(stored.block(rows), kept.block(rows), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(stored.initial_block(), kept.initial_block())
+    answers = [ESTIMATORS["fqe"](replace(held, transitions=t), FQE, RUN).values for t in (stored, kept)]
+    np.testing.assert_array_equal(*answers)
 
 
 def test_features_too_large_to_store_are_made_per_batch(lq, monkeypatch):

@@ -11,7 +11,7 @@ the rows and the next pairs; its docstring says what it means.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import jax
@@ -21,7 +21,6 @@ from jax import Array
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Problem
-from ropeval.data.transitions import Rows
 from ropeval.encoders.encoder import Encoded, Encoder
 from ropeval.encoders.similarity import PAPER, SPREAD, Metric, SimilarityConfig, fit_metric
 from ropeval.errors import UserError
@@ -56,7 +55,7 @@ class RopeRangeConfig(SimilarityConfig):
 
 def rope(problem: Problem) -> Metric:
     """The evaluation policy's own behavioural distance: the signal is the reward, the next actions are π_e's."""
-    return Metric(problem.transitions.rows)
+    return Metric(problem.transitions)
 
 
 # --- MICo -----------------------------------------------------------------------------------------------------
@@ -65,9 +64,17 @@ def rope(problem: Problem) -> Metric:
 def mico(problem: Problem) -> Metric:
     """On-policy: similarity under the behaviour that made the log, not under the policy that is evaluated.
 
-    The log holds π_b's own next actions: those of the next row of the same episode.
+    The log holds π_b's own next actions: those of the next row of the same episode. Where the episode terminated no
+    action follows, but the row's reward may be all that the log is about, so the row stays: an action of a random row
+    stands in, as the authors' convention (termination does not cut the distance) asks for some action there. The last
+    row of a cut-off episode is left out.
     """
-    return Metric(behaviour_rows(problem), starts=jnp.asarray(kept_starts(problem.dataset)))
+    dataset = problem.dataset
+    has_next_actions(dataset, problem.policy)
+    known = followed(dataset)
+    keep = np.flatnonzero(known | dataset.terminations)  # [n]
+    stand_in = np.random.default_rng(0).integers(len(dataset), size=len(keep))
+    return Metric(problem.with_logged_actions(keep, np.where(known[keep], keep + 1, stand_in)))
 
 
 def followed(dataset: Dataset) -> NDArray[np.bool_]:
@@ -86,43 +93,12 @@ def has_next_actions(dataset: Dataset, policy: Policy) -> None:
         )
 
 
-def behaviour_rows(problem: Problem) -> Rows:
-    """The rows whose next action is known, with that action.
-
-    Where the episode terminated no action follows, but the row's reward may be all that the log is about, so the
-    row stays: an action of a random row stands in, as the authors' convention (termination does not cut the
-    distance) asks for some action there. The last row of a cut-off episode is left out.
-    """
-    dataset, rows = problem.dataset, problem.transitions.rows
-    has_next_actions(dataset, problem.policy)
-    size = dataset.observations.shape[1]
-    known = followed(dataset)
-    keep = np.flatnonzero(known | dataset.terminations)  # [n]
-    stand_in = np.random.default_rng(0).integers(len(dataset), size=len(keep))
-    following = np.where(known[keep], keep + 1, stand_in)
-    reward, discount = np.asarray(rows.reward)[keep], np.asarray(rows.discount)[keep]
-    if problem.transitions.streamed:
-        x = replace(rows.x, state_rows=keep, action_rows=keep)
-        states = rows.next_x.observations
-        pairs = replace(x, observations=states, actions=rows.x.actions[:, None], action_rows=following)
-        return Rows(x, pairs, reward, discount)  # type: ignore[arg-type]
-    x, next_x = np.asarray(rows.x), np.asarray(rows.next_x)
-    # The action's columns come from the row that follows, the state's from the logged next state.
-    pairs = np.concatenate([next_x[keep, 0, :size], x[following, size:]], axis=-1)
-    return Rows(x[keep], pairs[:, None, :], reward, discount)  # type: ignore[arg-type]
-
-
-def kept_starts(dataset: Dataset) -> NDArray[np.int64]:
-    """[E + 1] where each episode starts among the rows that are kept."""
-    return np.searchsorted(np.flatnonzero(followed(dataset) | dataset.terminations), dataset.starts)
-
-
 # --- PSM ------------------------------------------------------------------------------------------------------
 
 
 def psm(problem: Problem) -> Metric:
     """The policy similarity metric: pairs are alike where the evaluation policy acts alike. Rewards do not enter."""
-    return Metric(problem.transitions.rows._replace(reward=policy_signal(problem)))  # type: ignore[arg-type]
+    return Metric(problem.transitions.with_reward(policy_signal(problem)))
 
 
 def has_probabilities(dataset: Dataset, policy: Policy) -> None:
@@ -172,9 +148,7 @@ def random_metric(problem: Problem) -> Metric:
     It says how alike two pairs are under any behaviour, and nothing about the policy that is evaluated. Every step
     draws fresh actions: from the box that the log's actions span, or from the discrete set.
     """
-    rows = problem.transitions.rows
-    first = rows.next_x.first_draw() if problem.transitions.streamed else rows.next_x[:, :1]
-    return Metric(rows._replace(next_x=first), next_pair=shared_action(problem))
+    return Metric(problem.transitions.first_draw(), shared_action(problem))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import PositiveInt
 
 from ropeval.data import Problem
-from ropeval.estimators.behaviour import BehaviourConfig
+from ropeval.estimators.behaviour import Behaviour, BehaviourConfig
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.fqe import FQE, FQEConfig, fit_q
 from ropeval.estimators.importance import (
@@ -25,6 +25,7 @@ from ropeval.estimators.importance import (
     check,
     effective_sample,
     make_weights,
+    prepare,
     weighted_per_decision,
 )
 from ropeval.learning.engine import Run
@@ -36,6 +37,10 @@ class DoublyRobustConfig(FQEConfig):
     """Settings of q, and how long the behaviour policy is fitted where the log has no probabilities."""
 
     behaviour_steps: PositiveInt = 5_000
+
+    @property
+    def behaviour(self) -> BehaviourConfig:
+        return BehaviourConfig(steps=self.behaviour_steps)
 
     def stages(self, part: str) -> dict[str, int]:
         return {"behaviour": self.behaviour_steps, part: self.steps}
@@ -64,8 +69,10 @@ def temporal_differences(problem: Problem, logged: Floats, following: Floats) ->
     return np.asarray(reward + discount * following - logged)
 
 
-def estimate(problem: Problem, config: DoublyRobustConfig, run: Run, weighted: bool) -> Estimated:
-    weights = make_weights(problem, BehaviourConfig(steps=config.behaviour_steps), run)
+def estimate(
+    problem: Problem, config: DoublyRobustConfig, run: Run, behaviour: Behaviour | None, weighted: bool
+) -> Estimated:
+    weights = make_weights(problem, behaviour)
     fitted = fit_q(problem, config, run)
     errors = temporal_differences(problem, fitted.on_logged(), fitted.on_next())  # [M, N]
     initial = fitted.on_initial()  # [M, E]
@@ -89,6 +96,7 @@ def _entry(name: str, weighted: bool, summary: str) -> Estimator:
         presets=FQE.presets,
         check=check,
         spread=FQE.spread,
+        prepare=prepare,
     )
 
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data import Dataset, Problem
+from ropeval.data import Dataset, Log, Problem
 from ropeval.learning.engine import Run, Trained
+from ropeval.learning.prepare import prepared
 from ropeval.policies import Policy
 from ropeval.settings import PartConfig
 
@@ -53,7 +54,7 @@ class Estimator:
 
     name: str
     config: type[PartConfig]
-    estimate: Callable[[Problem, Any, Run], Estimated]
+    estimate: Callable[..., Estimated]  # (problem, config, run), and what `prepare` gave, if there is one
     summary: str
     takes_features: bool  # whether an encoder can stand before it
     presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # preset name -> overrides
@@ -61,5 +62,10 @@ class Estimator:
     spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own
     sees_policy: bool = True  # whether the answer depends on the policy at all
 
+    prepare: Callable[[Log, Any, Run], Any] | None = None  # done once for all policies: it does not see them
+
     def __call__(self, problem: Problem, config: PartConfig, run: Run) -> Estimated:
-        return self.estimate(problem, config, run.of(self.name))
+        run = run.of(self.name)
+        if self.prepare is None:
+            return self.estimate(problem, config, run)
+        return self.estimate(problem, config, run, prepared(self.prepare, problem.log, config, run))

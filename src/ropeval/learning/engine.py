@@ -9,7 +9,7 @@ import operator
 import os
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -54,6 +54,7 @@ class Run:
     keys: Array  # [M] one PRNG key per member
     report: Callable[[str, float], None] | None = None  # (stage, fraction done)
     checkpoint: Checkpoint | None = None
+    shared: Checkpoint | None = None  # of what is prepared once for several runs; None: that is saved with this one
     arrangement: Literal["auto", "threads", "vectorised"] = "auto"
     settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # "part.field" -> [M] the members' own values
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # all values of those, in this run or not
@@ -66,6 +67,14 @@ class Run:
     @property
     def members(self) -> int:
         return len(self.keys)
+
+    @property
+    def identity(self) -> tuple[Hashable, ...]:
+        """What decides the numbers that the part at work comes to, besides its data and its configuration."""
+        given = [(kind, name, tuple(values)) for kind, all_ in (("own", self.settings), ("grid", self.grid))
+                 for name, values in sorted(all_.items()) if name.startswith(f"{self.part}.")]  # fmt: skip
+        keys = np.asarray(jax.random.key_data(self.keys)).tobytes()
+        return self.part, keys, self.resamples, self.arrangement, tuple(given)
 
     @cached_property
     def counts(self) -> Counts | None:
