@@ -15,9 +15,10 @@ m and l are one network that starts at zero, that is, at the linear fit. It sees
 a network that has learned the log by heart makes the logged actions too likely, and all ratios too small.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -39,7 +40,6 @@ WIDENED = 0.01  # of the logged range, at each end: an action on the edge of a t
 EDGE = 1e-7  # actions stored in float32 can sit on the edge itself; the evaluation policies clip there, too
 LOG_STD_LIMIT = 5.0  # either way, of a standardised residual: no state is e^5 times as noisy as the rest
 NEARLY_DETERMINISTIC = 1e-3  # residual spread, relative to the spread of the actions
-BLOCK = 16_384  # rows at a time where the fit is read out
 PROBED = 4096  # rows behind a point of the curve
 
 
@@ -85,7 +85,8 @@ def fit_behaviour(log: Log, config: BehaviourConfig, run: Run) -> Behaviour:
     steps = min(config.steps, max(1, config.epochs * len(dataset) // config.batch))
     hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
     trained = train(learner, data, hyper, steps, run)
-    fitted = _in_blocks(states.shape[1], dataset.num_actions is not None, trained.state.target, data.rows.x)
+    density = density_of(states.shape[1], dataset.num_actions is not None)
+    fitted = data.values(density, trained.state.target, "x")  # [M, N]
     return Behaviour(np.asarray(fitted, np.float64) + offset, trained, warnings)
 
 
@@ -104,10 +105,15 @@ def log_density(net: MLP, x: Array, size: int, discrete: bool) -> Array:
 
 
 @lru_cache(maxsize=64)
+def density_of(size: int, discrete: bool) -> Callable[[MLP, Array], Array]:
+    return partial(log_density, size=size, discrete=discrete)
+
+
+@lru_cache(maxsize=64)
 def make_learner(config: BehaviourConfig, size: int, actions: int, discrete: bool) -> Learner:
     """`size`: of a state; `actions`: how many there are (discrete), or the length of one."""
     transform = adamw(config.gradient_clip, config.weight_decay)
-    density = jax.vmap(partial(log_density, size=size, discrete=discrete), in_axes=(None, 0))
+    density = jax.vmap(density_of(size, discrete), in_axes=(None, 0))
 
     def init(key: Array, hyper: Hyper) -> Learned:
         net = MLP(key, size, actions if discrete else 2 * actions, config.width, config.depth)
@@ -132,16 +138,6 @@ def _as_transitions(x: NDArray[np.float32], starts: NDArray[np.int64]) -> Transi
     nothing = jnp.zeros(len(x), jnp.float32)
     rows = Rows(jnp.asarray(x), nothing[:, None, None], nothing, nothing)
     return Transitions(rows, jnp.zeros((1, 1, 1)), starts=jnp.asarray(starts))
-
-
-@partial(jax.jit, static_argnums=(0, 1))
-def _in_blocks(size: int, discrete: bool, nets: Any, x: Array) -> Array:
-    """[M, N] log-densities of all rows under every member's network."""
-
-    def one(net: MLP) -> Array:
-        return jax.lax.map(partial(log_density, net, size=size, discrete=discrete), x, batch_size=BLOCK)
-
-    return jax.lax.map(one, nets)
 
 
 # --- continuous actions: the transformation and the linear fit ------------------------------------------------
