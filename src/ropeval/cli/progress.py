@@ -44,8 +44,8 @@ def heard_or_not() -> Iterator[None]:
 def session_progress(session: "Session", console: Console) -> "Iterator[Report]":
     """Yields the function that a session reports to. A question's stages share its part of the bar."""
     questions = session.questions
-    stages = [list(method.configs) for _, method in questions]
-    weights = [[getattr(m.configs[part], "steps", 0) for part in m.configs] for _, m in questions]
+    stages = [list(method.stages) for _, method in questions]
+    weights = [list(method.stages.values()) for _, method in questions]
     total = max(1, sum(map(sum, weights)))
     with percent_bar(console) as bar:
         task = bar.add_task("preparing", total=total)

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ropeval.data import Dataset, Problem, make_problem
+from ropeval.data import Dataset, Log, Problem
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
@@ -87,9 +87,9 @@ class Session:
 
     def problems(self) -> Iterator[tuple[int, Problem]]:
         """One problem at a time: the arrays of all policies together need not fit into memory."""
-        options = self.options
+        log = Log(self.dataset, self.options.gamma)  # what is made of it alone is made once
         for place, policy in enumerate(self.policies):
-            yield place, make_problem(self.dataset, policy, options.gamma, options.seed, options.draws)
+            yield place, log.problem(policy, self.options.seed, self.options.draws)
 
 
 def run_session(session: Session, folder: ResultFolder, report: Report | None = None) -> list[Estimate]:
@@ -111,6 +111,7 @@ def run_session(session: Session, folder: ResultFolder, report: Report | None = 
                     covered=covered,
                     report=_numbered(report, number),
                     checkpoints=folder.work / str(number),
+                    shared=folder.work / "shared",
                 )
                 folder.keep_estimate(number, estimate)
             if report:
