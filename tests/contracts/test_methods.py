@@ -167,7 +167,9 @@ def test_zero_rewards_are_worth_nothing_much(lq_log, method):
     quick = tiny_settings()
     for part, entry in parts().items():
         quick[part] |= {k: v for k, v in FORGETTING.items() if k in entry.config.model_fields}
-    result = ropeval.evaluate(nothing, lq_policy(0.6), method, gamma=0.9, members=2, settings=quick, draws=1)
+    result = ropeval.evaluate(
+        nothing, lq_policy(0.6), method, gamma=0.9, members=2, settings=own(method, quick), draws=1
+    )
     assert result.value == pytest.approx(0.0, abs=1.0 if any(make_method(method).stages.values()) else 1e-12)
 
 
