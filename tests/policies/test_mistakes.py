@@ -176,7 +176,7 @@ def test_stable_baselines3_given_something_beside_it(tmp_path, logs):
         ("td3.zip@stochastic", "is deterministic, so that @stochastic means nothing here; leave it out"),
         ("dqn.zip@offset", "deterministic"),
         ("ppo.zip@offset", "@offset means nothing here"),
-        ("free_batch.onnx@stochastic", "an ONNX policy is deterministic"),
+        ("free_batch.onnx@stochastic", "it is deterministic, as every ONNX policy"),
         ("sac.zip@greedy", "unknown action mode 'greedy'; choose from: stochastic, mean, offset"),
     ],
 )
@@ -243,7 +243,7 @@ OTHER_FILES = {
     "a page that says that it was not found": ("policy.zip", b"<html>404</html>", "cannot be read as a zip archive"),
     "an .npz cut short": ("policy.npz", b"PK\x03\x04" + b"\0" * 40, "list of members is missing"),
     "a Python file": ("my_policy.py", b"def act(observations): ...", "give my_policy:NAME, not the file"),
-    "JSON": ("params.json", json.dumps({}).encode(), "unknown format; give .npz, Stable-Baselines3 .zip"),
+    "JSON": ("params.json", json.dumps({}).encode(), "unknown format; give Stable-Baselines3 .zip, .npz"),
     "a zip of something else": ("x.zip", packed({"readme.txt": b"hello"}), "found readme.txt"),
     "an empty zip": ("x.zip", packed({}), "empty or damaged"),
     "a single array in a zip": ("x.npz", packed({"x.npy": b""}), "its header is no array's"),
@@ -266,7 +266,7 @@ NPZ = {
     "one bound of two": ({"action_low": -np.ones(2, np.float32)}, "action_low and action_high must both be floats"),
     "bounds the other way round": (
         {"action_low": np.ones(2, np.float32), "action_high": -np.ones(2, np.float32)},
-        "action_low is not below action_high",
+        "its lowest action [1. 1.] is not below its highest [-1. -1.] everywhere",
     ),
     "names of one's own": ({"fc0_w": None, "weights": np.ones(3)}, "unknown layout; expected fc0_w… (deep_ope)"),
     "the log": ({"fc0_w": None, "observations": np.ones((9, 3)), "rewards": np.ones(9)}, "this is a log"),

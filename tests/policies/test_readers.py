@@ -87,7 +87,7 @@ def test_features_are_the_critics_last_hidden_layer(name, expected):
 def test_a_greedy_policys_values_are_linear_in_its_features(expected):
     policy = load_policy(FILES / "dqn.zip")
     pairs = [policy.features(expected["observations"], np.full(20, a)) for a in range(4)]
-    weight, bias = policy._values
+    weight, bias = policy.weights["output"]
     values = np.stack([pair @ weight.reshape(-1) + bias[a] for a, pair in enumerate(pairs)], axis=1)
     np.testing.assert_allclose(values, expected["dqn/values"], rtol=1e-4, atol=1e-5)
 
@@ -99,7 +99,7 @@ def test_the_critic_encoder_takes_a_greedy_policys_features(columns):
     pairs = make_problem(log, policy, 0.9).transitions.rows.x[:, None]
     features = critic_features(policy, log.observations, pairs, discrete=True)  # [12, 1, 4·3]
     blocks = features.reshape(12, 4, 3)
-    np.testing.assert_array_equal(blocks[np.arange(12), log.actions], policy._latent(log.observations))
+    np.testing.assert_array_equal(blocks[np.arange(12), log.actions], policy.hidden(np, policy.weights, log.observations))
     assert np.count_nonzero(blocks.any(axis=-1).sum(axis=1) > 1) == 0
 
 
@@ -116,7 +116,8 @@ def test_stochastic_policies_sample_what_they_say(expected):
     actions = clipped.sample(observation, RNG)
     assert (actions >= LOW).all()
     assert (actions <= HIGH).all()
-    mean, std = clipped._means(observation[:1])[0], np.exp(clipped._log_std)
+    mean, std = clipped.distribution(observation[:1])
+    mean = mean[0]
     inside = stats.norm.cdf(HIGH, mean, std) - stats.norm.cdf(LOW, mean, std)
     np.testing.assert_allclose(((actions > LOW) & (actions < HIGH)).mean(axis=0), inside, atol=0.02)
 

@@ -162,7 +162,7 @@ def make_problem(
         raise UserError(f"gamma is {gamma}; it must be at least 0 and less than 1")
     if draws is not None and draws < 1:
         raise UserError(f"{draws} actions per state were asked for; at least 1 is needed")
-    policy.check(dataset.space)
+    policy = policy.fitted(dataset.space)
     count = 1 if policy.deterministic else (draws or (1 if protocol == "paper" else DEFAULT_DRAWS))
     ends = dataset.terminations if protocol == "standard" else _episode_ends(dataset)
     mean, std = normaliser(dataset.observations)

@@ -62,8 +62,8 @@ class Session:
             raise UserError(f"gamma is {self.gamma}; it must be at least 0 and less than 1")
         if self.draws is not None and self.draws < 1:
             raise UserError(f"{self.draws} actions per state were asked for; at least 1 is needed")
+        object.__setattr__(self, "policies", [policy.fitted(self.dataset.space) for policy in self.policies])
         for policy in self.policies:  # before anything is written: do they answer, and in the right shape?
-            policy.check(self.dataset.space)
             draw_actions(policy, self.dataset.observations[:2], 1, np.random.default_rng(0))
         for policy, method in self.questions:  # before any training: the last question may be the impossible one
             method.check(self.dataset, policy)
