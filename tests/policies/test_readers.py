@@ -99,7 +99,9 @@ def test_the_critic_encoder_takes_a_greedy_policys_features(columns):
     pairs = make_problem(log, policy, 0.9).transitions.rows.x[:, None]
     features = critic_features(policy, log.observations, pairs, discrete=True)  # [12, 1, 4·3]
     blocks = features.reshape(12, 4, 3)
-    np.testing.assert_array_equal(blocks[np.arange(12), log.actions], policy.hidden(np, policy.weights, log.observations))
+    np.testing.assert_array_equal(
+        blocks[np.arange(12), log.actions], policy.hidden(np, policy.weights, log.observations)
+    )
     assert np.count_nonzero(blocks.any(axis=-1).sum(axis=1) > 1) == 0
 
 

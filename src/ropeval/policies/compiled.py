@@ -52,11 +52,11 @@ def compile_network(policy: NetworkPolicy) -> CompiledPolicy:
     def act(params: Any, observations: jax.Array, key: jax.Array) -> jax.Array:
         shape = (len(observations), len(params["output"][1]))
         noise = None if policy.deterministic else NOISE[policy.noise](key, shape, jnp.float32)
-        actions = policy.act(jnp, params, observations, noise)
+        actions = jax.vmap(lambda x, e: policy.act(jnp, params, x, e))(observations, noise)
         return actions.astype(jnp.int32) if policy.discrete else actions
 
     def probabilities(params: Any, observations: jax.Array) -> jax.Array:
-        scores = policy.output(jnp, params, observations)
+        scores = jax.vmap(lambda x: policy.output(jnp, params, x))(observations)  # [n, A]
         if policy.deterministic:
             return jax.nn.one_hot(scores.argmax(axis=-1), scores.shape[-1])
         return jax.nn.softmax(scores, axis=-1)
@@ -85,7 +85,7 @@ def _in_box(params: Any, observations: jax.Array, key: jax.Array) -> jax.Array:
 def compile_normalised(inside: CompiledPolicy, statistics: Statistics) -> CompiledPolicy:
     def scaled(params: Any, observations: jax.Array) -> jax.Array:
         mean, rest, scale, limit = params["statistics"]
-        return jnp.clip((observations - mean - rest) * scale, -limit, limit)
+        return jax.vmap(lambda x: jnp.clip((x - mean - rest) * scale, -limit, limit))(observations)
 
     def on_scaled(function: PureFunction) -> PureFunction:
         return PureFunction(

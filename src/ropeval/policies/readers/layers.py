@@ -45,9 +45,7 @@ def chain(arrays: Arrays, prefix: str, where: str, separator: str = ".") -> list
 def action_range(low: NDArray[Any], high: NDArray[Any], size: int, where: str) -> Range:
     """The box of the actions, [A] each; refused where it is not one, or not of the network's size."""
     if len(low) != size:
-        raise UserError(
-            f"{where}: its actions have bounds for {len(low)} numbers, but its network gives {size}; damaged?"
-        )
+        raise UserError(f"{where}: its bounds are of {len(low)} numbers, but its network gives {size}; damaged?")
     if not (low < high).all():
         raise UserError(f"{where}: its lowest action {low[:4]} is not below its highest {high[:4]} everywhere")
     return low.astype(np.float32), high.astype(np.float32)
