@@ -14,7 +14,7 @@ import polars
 import pytest
 
 from ropeval.data import load_dataset
-from ropeval.data.names import parse_columns
+from ropeval.data.column_names import parse_columns
 from ropeval.data.quality import log_warnings
 from ropeval.errors import UserError
 from tests.data import logs
@@ -274,7 +274,7 @@ def test_a_time_orders_the_steps_of_episodes_only(tmp_path):
 def test_a_folder_of_something_else(tmp_path):
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
-    with pytest.raises(UserError, match=r"no log \(it holds cat.jpg\); ropeval reads Minari"):
+    with pytest.raises(UserError, match=r"no log \(it holds cat.jpg\); ropeval reads a Minari dataset"):
         load_dataset(tmp_path / "photos")
     shutil.rmtree(tmp_path / "photos")
     with pytest.raises(UserError, match="no such log; check the path"):

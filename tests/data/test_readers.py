@@ -10,8 +10,8 @@ import pytest
 from gymnasium import spaces
 
 from ropeval.data import Dataset, load_dataset, open_columns
+from ropeval.data.column_names import find_names, parse_columns
 from ropeval.data.formats import recognise
-from ropeval.data.names import find_names, parse_columns
 from ropeval.data.readers import flat
 from ropeval.data.writers import write_log
 from ropeval.errors import UserError

@@ -19,9 +19,9 @@ SHIPPED = Path(ropeval.__file__).parent
 NETWORKS = [
     *(SHIPPED / "demo" / "policies").glob("*.npz"),
     *(SHIPPED / "bench" / "data" / "policies").glob("*.npz"),
-    *(FILES / f"{name}.zip" for name in ("sac", "sac_tanh", "td3", "dqn", "ppo", "ppo_discrete", "ppo_parts", "a2c_flat")),
+    *(path for path in FILES.glob("*.zip") if path.stem not in ("sac_sde", "ppo_normalised")),
     f"{FILES / 'ppo_normalised.zip'}+{FILES / 'vecnormalize.pkl'}",
-]  # fmt: skip
+]
 STATES = 200
 
 

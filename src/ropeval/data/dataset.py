@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data.names import check_found
+from ropeval.data.column_names import check_found
 from ropeval.errors import UserError
 from ropeval.files import release
 from ropeval.policies.policy import Space

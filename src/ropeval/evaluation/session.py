@@ -266,7 +266,7 @@ def load_curves(folder: Path) -> Any:
     if not path.is_file():
         return polars.DataFrame(schema=_curve_columns())
     try:
-        return polars.read_parquet(path, columns=list(_curve_columns()))
+        return polars.read_parquet(path, columns=list(_curve_columns()), glob=False)
     except (OSError, polars.exceptions.PolarsError) as error:
         raise UserError(f"{path}: cannot be read as training curves ({str(error).splitlines()[0]})") from error
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data.column_names import Mapped, check_found, find_names
 from ropeval.data.dataset import Dataset
-from ropeval.data.names import Mapped, check_found, find_names
 from ropeval.data.readers.flat import read_in_parts
+from ropeval.data.readers.format import LogFormat
 from ropeval.errors import UserError
 from ropeval.files import BOMB_BYTES, BOMB_RATIO, UNREADABLE
 
@@ -118,3 +119,13 @@ def _column_names(file: Any) -> list[str]:
     inner = file.get("infos")
     nested = [f"infos/{name}" for name in inner] if isinstance(inner, h5py.Group) else []
     return [name for name in file if name not in ("infos", "metadata")] + nested
+
+
+HDF5 = LogFormat(
+    name="HDF5",
+    about="HDF5 of D4RL or d3rlpy",
+    recognises=lambda path, start: start.startswith(MAGIC),
+    read=read,
+    extensions=(".hdf5", ".h5"),
+    foreign=True,
+)

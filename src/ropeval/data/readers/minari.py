@@ -7,15 +7,17 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data.column_names import Mapped
 from ropeval.data.dataset import Dataset
-from ropeval.data.names import Mapped
 from ropeval.data.readers.flat import PART
+from ropeval.data.readers.format import LogFormat
 from ropeval.data.readers.spaces import Space, flatten_leaf, parse_space
 from ropeval.errors import UserError
 
@@ -45,9 +47,17 @@ def cache() -> Path:
     return Path(os.environ.get("MINARI_DATASETS_PATH") or Path.home() / ".minari" / "datasets")
 
 
-def find_id(text: str) -> Path | None:
-    """The folder of a dataset id such as `mujoco/hopper/medium-v0`, or None where the text is no id of the cache."""
-    return folder_of(cache() / text) if ID.match(text) and ".." not in text else None
+def find(text: str) -> Path | None:
+    """The folder of a dataset id such as `mujoco/hopper/medium-v0`; None where the text is no id. An id that the cache
+    does not hold is refused."""
+    if not ID.match(text):
+        return None
+    found = folder_of(cache() / text) if ".." not in text else None
+    if found is None:
+        near = get_close_matches(text, local_ids(), 3, 0.4)
+        but = f", but {', '.join(near)}" if near else ""
+        raise UserError(f"{text}: no such log; nor does Minari's cache ({cache()}) hold such an id{but}")
+    return found
 
 
 def local_ids() -> list[str]:
@@ -182,3 +192,13 @@ def _flat(group: Any, name: str, space: Space, source: str) -> NDArray[np.float3
     if inner is None or not hasattr(inner, "keys"):
         raise UserError(f"{source}: {name} is missing, but the space is a {space.kind}")
     return np.concatenate([_flat(inner, key, child, source) for key, child in space.children], axis=1)
+
+
+MINARI = LogFormat(
+    name="Minari dataset",
+    about="a Minari dataset (folder, or id of the local cache)",
+    recognises=lambda path, start: path.is_dir() and folder_of(path) is not None,
+    read=read,
+    foreign=True,
+    find=find,
+)
