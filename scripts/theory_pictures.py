@@ -1,6 +1,6 @@
-"""The pictures of docs/theory.md.
+"""The pictures of the page on the theory: docs/images/theory-*.png and .svg.
 
-python -m ropeval.tabular.theory docs/images
+python scripts/theory_pictures.py docs/images
 """
 
 import sys
