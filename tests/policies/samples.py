@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+LOW, HIGH = np.float32([-2, 0]), np.float32([2, 10])  # the box of the committed zips
+
 
 def arrays(layout="deep_ope", inputs=3, width=8, actions=2):
     """What an .npz policy holds."""
