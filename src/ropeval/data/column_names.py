@@ -26,6 +26,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }
 REQUIRED = ("observations", "actions", "rewards", "terminations", "truncations")
 AMBIGUOUS = ("done", "dones", "end", "ends", "last", "is_last")
+DIGITS = 9  # of a number in a column's name; Python reads no integer of thousands
 NEVER = "never"  # instead of a column of flags
 
 
@@ -62,20 +63,25 @@ def find_names(available: Sequence[str], mapped: Mapping[str, list[str]], source
             if name in available:
                 found[ours] = [name]
                 break
-            numbered = numbered_columns(name, available)
+            numbered = numbered_columns(name, available, source)
             if numbered:
                 found[ours] = numbered
                 break
     return found
 
 
-def numbered_columns(name: str, available: Iterable[str]) -> list[str]:
+def numbered_columns(name: str, available: Iterable[str], source: str) -> list[str]:
     """`name_0`, `name_1`, … (or with a point, or in brackets) among the columns, in the order of the numbers."""
-    places = {}
+    places: dict[int, str] = {}
     for column in available:
         number = column.removeprefix(name).strip("_.[]")
-        if column.startswith(name) and number.isdecimal() and column != name + number:
-            places[int(number)] = column
+        if column.startswith(name) and number.isdecimal() and len(number) <= DIGITS and column != name + number:
+            other = places.setdefault(int(number), column)
+            if other != column:
+                raise UserError(
+                    f"{source}: {other} and {column} are both number {int(number)} of {name}; rename one, or say which "
+                    f"columns are meant with --columns {name}=…"
+                )
     return [places[i] for i in sorted(places)]
 
 
@@ -93,7 +99,7 @@ def _matching(patterns: list[str], available: Sequence[str], ours: str, source: 
 def _natural(name: str) -> tuple[str, int]:
     """x2 before x10."""
     head = name.rstrip("0123456789")
-    return head, int(name[len(head) :] or -1)
+    return head, int(name[len(head) :][-DIGITS:] or -1)
 
 
 def missing_message(source: str, missing: Sequence[str], available: Sequence[str]) -> str:

@@ -79,7 +79,7 @@ def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
         parse_space(about.get(key), f"{folder / METADATA}: {key}") for key in ("observation_space", "action_space")
     )
     notices = _action_notices(action_space)
-    from ropeval.data.readers.hdf5 import open_hdf5
+    from ropeval.data.readers.hdf5 import open_hdf5, own
 
     with open_hdf5(folder / DATA) as file:
         numbers = sorted(int(name[8:]) for name in file if name.startswith("episode_") and name[8:].isdecimal())
@@ -94,7 +94,8 @@ def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
         steps, first = 0, numbers[0]
         for number in numbers:
             here = f"{folder / DATA}: episode_{number}"
-            waiting.append(_episode(file[f"episode_{number}"], observation_space, action_space, here))
+            group = own(file, f"episode_{number}", str(folder / DATA))
+            waiting.append(_episode(group, observation_space, action_space, here))
             steps += len(waiting[-1]["rewards"])
             if steps >= PART or number == numbers[-1]:
                 whole = first == numbers[0] and number == numbers[-1]
@@ -134,9 +135,7 @@ def _action_notices(space: Space) -> tuple[str, ...]:
 
 
 def _episode(group: Any, observation_space: Space, action_space: Space, source: str) -> dict[str, NDArray[Any]]:
-    import h5py
-
-    from ropeval.data.readers.hdf5 import column
+    from ropeval.data.readers.hdf5 import column, own
 
     rewards, terminations, truncations = (
         np.asarray(column(group, name, source)[()]).reshape(-1) for name in ("rewards", "terminations", "truncations")
@@ -160,8 +159,8 @@ def _episode(group: Any, observation_space: Space, action_space: Space, source: 
     if steps == 0:
         raise UserError(f"{source} has no step; remove the episode")
     known = {}
-    if isinstance(group.get("infos", getlink=True), h5py.HardLink) and LOG_PROBS in group["infos"]:
-        known["log_probs"] = np.asarray(column(group["infos"], LOG_PROBS, f"{source}/infos")[()]).reshape(-1)[1:]
+    if own(group, f"infos/{LOG_PROBS}", source) is not None:
+        known["log_probs"] = np.asarray(column(group, f"infos/{LOG_PROBS}", source)[()]).reshape(-1)[1:]
     return {
         **known,
         "observations": observations[:-1],
@@ -175,7 +174,7 @@ def _episode(group: Any, observation_space: Space, action_space: Space, source: 
 
 def _flat(group: Any, name: str, space: Space, source: str) -> NDArray[np.float32]:
     """[T, size] of a space that may have branches, each a group of its own."""
-    from ropeval.data.readers.hdf5 import column
+    from ropeval.data.readers.hdf5 import column, own
 
     if not space.children:
         values = np.asarray(column(group, name, source)[()])
@@ -188,7 +187,7 @@ def _flat(group: Any, name: str, space: Space, source: str) -> NDArray[np.float3
             return flatten_leaf(space, values)
         except UserError as error:
             raise UserError(f"{source}: {name} has {error}") from error
-    inner = group.get(name)
+    inner = own(group, name, source)
     if inner is None or not hasattr(inner, "keys"):
         raise UserError(f"{source}: {name} is missing, but the space is a {space.kind}")
     return np.concatenate([_flat(inner, key, child, source) for key, child in space.children], axis=1)

@@ -1,5 +1,6 @@
 """NumPy's `.npz`: arrays under Minari's names, or others' (`terminals`, `timeouts`, …)."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,9 @@ def _read_file(path: Path, mapped: Mapped) -> Dataset:
     if not path.is_file():
         raise UserError(f"{path}: no ordinary file; move it out of the folder of the log")
     available = npz_names(path)
+    twice = [name for name, count in Counter(available).items() if count > 1]
+    if twice:
+        raise UserError(f"{path}: {twice[0]} is in the archive twice; which one is meant?")
     found = find_names(available, mapped, str(path))
     found.pop("time", None)  # rows are in order here
     for name, keys in found.items():

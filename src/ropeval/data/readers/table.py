@@ -50,15 +50,21 @@ def read(path: Path, mapped: Mapped, parquet: bool) -> Iterator[Dataset]:
         elif name in ("terminations", "truncations"):
             columns[name] = _flags(frame[keys[0]], name, str(path))
         elif name == "episode_ids":
-            columns[name] = frame[keys[0]].rank("dense").to_numpy()  # any type will do: only sameness counts
-            if frame[keys[0]].null_count():
-                row = int(frame[keys[0]].is_null().arg_max() or 0)
-                raise UserError(f"{path}: {keys[0]} (episode_ids) is empty in row {row}; every step needs its episode")
+            columns[name] = _episode_ids(frame[keys[0]], str(path))
         elif name == "num_actions":
-            columns[name] = np.array(frame[keys[0]].max())
+            columns[name] = _numbers(frame[keys[0]].unique(), name, str(path))
         elif name != "time":
             columns[name] = _numbers(frame[keys[0]], name, str(path))
     yield Dataset.from_columns(columns | never_columns(mapped, frame.height), str(path), notices)
+
+
+def _episode_ids(series: Any, source: str) -> NDArray[Any]:
+    """Any type will do: only sameness counts. [N]"""
+    empty = series.is_null() | series.is_nan() if series.dtype.is_float() else series.is_null()
+    if empty.any():
+        row = int(empty.arg_max() or 0)
+        raise UserError(f"{source}: {series.name} (episode_ids) is empty in row {row}; every step needs its episode")
+    return np.asarray(series.rank("dense").to_numpy())
 
 
 def _names(path: Path, parquet: bool) -> list[str]:
@@ -68,8 +74,12 @@ def _names(path: Path, parquet: bool) -> list[str]:
         if parquet:
             with path.open("rb") as file:  # a path would be taken for a pattern
                 return list(polars.read_parquet_schema(file))
-        head = polars.read_csv(path, n_rows=0, encoding="utf8", separator=_separator(path), glob=False)
-        return head.columns
+        names = polars.read_csv(path, n_rows=0, encoding="utf8", separator=_separator(path), glob=False).columns
+    for name in names:  # the second column of a name is called so by polars
+        first, mark, _ = name.rpartition("_duplicated_")
+        if mark and first in names:
+            raise UserError(f"{path}: two columns are called {first}; rename one, so that it is clear which is meant")
+    return names
 
 
 def _frame(path: Path, parquet: bool, wanted: list[str]) -> Any:

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -92,6 +93,59 @@ def virtual(file):
     file.create_virtual_dataset("rewards", layout)
 
 
+def soft_link_into_another_file(file):
+    """A link within the file, to a place beyond a link that leads out of it."""
+    make_sound(file, "elsewhere.h5")
+    del file["rewards"]
+    file["out"] = h5py.ExternalLink("elsewhere.h5", "/")
+    file["rewards"] = h5py.SoftLink("/out/rewards")
+
+
+def infos_of_another_file(file):
+    make_sound(file, "elsewhere.h5")
+    del file["infos"]
+    file["infos"] = h5py.ExternalLink("elsewhere.h5", "/")
+
+
+def make_sound(file, name):
+    """A second file beside it, which could be read."""
+    with h5py.File(Path(file.filename).parent / name, "w") as other:
+        other["rewards"] = other["action_log_probs"] = np.zeros(12, np.float32)
+
+
+def minari_episode_elsewhere(folder):
+    path = logs.write_minari(folder, logs.make_columns())
+    (data,) = path.rglob("main_data.hdf5")
+    data.rename(data.with_name("other.hdf5"))
+    with h5py.File(data, "w") as file:
+        for number in range(3):
+            file[f"episode_{number}"] = h5py.ExternalLink("other.hdf5", f"/episode_{number}")
+    return path
+
+
+def d3rlpy_with(name, make):
+    def written(folder):
+        path = logs.write_d3rlpy(folder, logs.make_columns())
+        with h5py.File(folder / "other.h5", "w") as other:
+            other["x"] = 1
+        with h5py.File(path, "a") as file:
+            del file[name]
+            make(file, name)
+        return path
+
+    return written
+
+
+def linked(file, name):
+    file[name] = h5py.ExternalLink("other.h5", "/x")
+
+
+def virtual_number(file, name):
+    layout = h5py.VirtualLayout((), "i8")
+    layout[()] = h5py.VirtualSource("other.h5", "x", ())
+    file.create_virtual_dataset(name, layout)
+
+
 def cut_hdf5(folder):
     path = logs.write_d4rl(folder, logs.make_columns())
     path.write_bytes(path.read_bytes()[:700])
@@ -140,6 +194,12 @@ HOSTILE = [
     (hdf5_with(elsewhere), "points into another file"),
     (hdf5_with(raw_bytes_of_another_file), "keeps its values in another file"),
     (hdf5_with(virtual), "keeps its values in another file"),
+    (hdf5_with(soft_link_into_another_file), "rewards is a link"),
+    (hdf5_with(infos_of_another_file), "infos is a link"),
+    (minari_episode_elsewhere, "episode_0 is a link"),
+    (d3rlpy_with("version", linked), "version is a link"),
+    (d3rlpy_with("terminated_1", linked), "terminated_1 is a link"),
+    (d3rlpy_with("num_episodes", virtual_number), "num_episodes keeps its values in another file"),
     (cut_hdf5, "cannot be read as HDF5"),
     (minari_space('{"type": "Discrete", "n": 1000000000000}'), "observations"),
     (minari_space('{"type": "MultiDiscrete", "nvec": [1000000000, 3]}'), "observations"),

@@ -1,21 +1,16 @@
 """The likeliest mistakes in every format, tried as a new user makes them: each is answered with what to do.
 
-A row: the format, what was done to a good log, and words that the answer must hold. What spoils a file is refused;
-what may be meant is read, with a warning (`WARNED`).
+A row: the format, what was done to a good log, and words that the answer must hold. (What may be meant is read, with a
+warning: see test_quality.py.)
 """
 
 import json
-import shutil
-import zipfile
 
 import h5py
 import numpy as np
-import polars
 import pytest
 
 from ropeval.data import load_dataset
-from ropeval.data.column_names import parse_columns
-from ropeval.data.quality import log_warnings
 from ropeval.errors import UserError
 from tests.data import logs
 
@@ -180,117 +175,3 @@ def test_mistakes_are_answered(tmp_path, kind, columns_change, file_change, word
     assert "\n" not in answer
     for word in words:
         assert word in answer, answer
-
-
-def longer(spoil=None):
-    """Forty episodes of ten steps, half of them cut off, whose states chain."""
-    rng = np.random.default_rng(0)
-    states = rng.normal(3.0, 2.0, (40, 11, 2))
-    last = np.tile(np.arange(10) == 9, (40, 1))
-    last[::2] = np.arange(10) == 4  # every other episode terminates after five steps
-    keep = np.cumsum(last, axis=1) - last == 0
-    columns = {
-        "observations": states[:, :-1][keep],
-        "next_observations": states[:, 1:][keep],
-        "actions": rng.uniform(-1, 1, (40, 10, 1))[keep],
-        "rewards": rng.standard_normal((40, 10))[keep],
-        "terminations": (last & (np.arange(40)[:, None] % 2 == 0))[keep],
-        "truncations": (last & (np.arange(40)[:, None] % 2 == 1))[keep],
-    }
-    if spoil:
-        spoil(columns)
-    return columns
-
-
-def standardise(columns):
-    mean, std = columns["observations"].mean(axis=0), columns["observations"].std(axis=0)
-    for name in ("observations", "next_observations"):
-        columns[name] = (columns[name] - mean) / std
-
-
-def swap_flags(columns):
-    columns["terminations"], columns["truncations"] = columns["truncations"], columns["terminations"]
-
-
-def shift_flags(columns):
-    for name in ("terminations", "truncations"):
-        columns[name] = np.roll(columns[name], 2)
-
-
-WARNED = [
-    (standardise, "looks normalised"),
-    (swap_flags, "look swapped"),
-    (shift_flags, "shifted or missing"),
-    (lambda c: c.update(rewards=np.ones(300)), "every reward is 1"),
-    (lambda c: c.update(actions=np.ones((300, 1))), "the action never changes"),
-    (lambda c: c.update(actions=(c["actions"] > 0).astype(float)), "store integers"),
-    (lambda c: c.update(actions=np.arange(300) % 2, num_actions=np.array(3)), "never occur: 2"),
-    (lambda c: c.update(terminations=np.ones(300, bool)), "single step"),
-]
-
-
-@pytest.mark.parametrize(("spoil", "words"), WARNED, ids=[words for _, words in WARNED])
-def test_what_may_be_meant_is_read_with_a_warning(tmp_path, spoil, words):
-    np.savez(tmp_path / "log.npz", **longer(spoil))
-    warnings = log_warnings(load_dataset(tmp_path / "log.npz"))
-    assert any(words in warning for warning in warnings), warnings
-
-
-def test_a_good_log_has_no_warnings(tmp_path):
-    np.savez(tmp_path / "log.npz", **longer())
-    assert log_warnings(load_dataset(tmp_path / "log.npz")) == []
-
-
-def test_a_time_limit_called_termination_is_noticed(tmp_path):
-    columns = longer()
-    whole = np.repeat(columns["truncations"].nonzero()[0], 10) - np.tile(np.arange(9, -1, -1), 20)
-    columns = {name: values[whole] for name, values in columns.items()}
-    swap_flags(columns)
-    np.savez(tmp_path / "log.npz", **columns)
-    assert any("if that is a time limit" in w for w in log_warnings(load_dataset(tmp_path / "log.npz")))
-
-
-def test_flags_that_never_happen_can_be_said(tmp_path):
-    columns = longer()
-    del columns["truncations"]
-    np.savez(tmp_path / "log.npz", **columns)
-    log = load_dataset(tmp_path / "log.npz", parse_columns(["truncations=never"]))
-    assert log.num_episodes == 21  # 20 that terminate, and what follows the last of them
-    with pytest.raises(UserError, match="only terminations and truncations"):
-        load_dataset(tmp_path / "log.npz", parse_columns(["truncations=never", "rewards=never"]))
-
-
-def test_a_time_orders_the_steps_of_episodes_only(tmp_path):
-    columns = logs.make_columns()
-    ids = columns.pop("episode_ids")
-    path = logs.write_csv(tmp_path, columns)
-    assert load_dataset(path).num_episodes == 3  # by the flags: a column that happens to be called time is let be
-    with pytest.raises(UserError, match="there is no column episode_ids"):
-        load_dataset(path, {"time": "time"})
-    path = logs.write_csv(tmp_path, {**columns, "episode_ids": ids})
-    assert load_dataset(path, {"time": "time"}).num_episodes == 3
-
-
-def test_a_folder_of_something_else(tmp_path):
-    (tmp_path / "photos").mkdir()
-    (tmp_path / "photos" / "cat.jpg").touch()
-    with pytest.raises(UserError, match=r"no log \(it holds cat.jpg\); ropeval reads a Minari dataset"):
-        load_dataset(tmp_path / "photos")
-    shutil.rmtree(tmp_path / "photos")
-    with pytest.raises(UserError, match="no such log; check the path"):
-        load_dataset(tmp_path / "photos")
-
-
-def test_one_column_cannot_be_two_things(tmp_path):
-    frame = logs.frame(logs.make_columns()).with_columns(polars.lit(1.0).alias("bonus"))
-    frame.write_csv(tmp_path / "log.csv")
-    with pytest.raises(UserError, match="rewards is one number per step, but rewards, bonus"):
-        load_dataset(tmp_path / "log.csv", {"rewards": ["rewards", "bonus"]})
-
-
-def test_a_member_that_is_no_array(tmp_path):
-    path = logs.write_npz(tmp_path, {k: v for k, v in logs.make_columns().items() if k != "rewards"})
-    with zipfile.ZipFile(path, "a") as file:
-        file.writestr("rewards", b"not an array")
-    with pytest.raises(UserError, match="rewards is no array"):
-        load_dataset(path)
