@@ -2,7 +2,7 @@
 
     python scripts/methods_table.py collect --policies DIR --out FOLDER     a Hopper log and true values (needs MuJoCo)
     python scripts/methods_table.py run TASK --out FOLDER                   every method; TASK: demo, or that FOLDER
-    python scripts/methods_table.py write FOLDER… --out docs/methods/table.md
+    python scripts/methods_table.py write FOLDER… --out docs/results/methods.md
 
 `DIR` holds the published deep_ope policies hopper_online_10.npz (evaluated) and hopper_online_5.npz (which logged).
 Both act stochastically, since importance sampling has no answer for deterministic policies. Results are kept as each
@@ -21,6 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from ropeval.encoders import ENCODERS
+from ropeval.estimators import ESTIMATORS
+
 GAMMA = 0.99
 STEPS, TRUTH_EPISODES = 100_000, 200
 HOW = """## How it was made
@@ -30,17 +33,15 @@ python scripts/methods_table.py collect --policies DIR --out hopper      # the p
 python scripts/methods_table.py run demo   --out benchmarks/results/methods/demo
 python scripts/methods_table.py run hopper --out benchmarks/results/methods/hopper
 python scripts/methods_table.py write benchmarks/results/methods/demo benchmarks/results/methods/hopper \\
-    --out docs/methods/table.md
+    --out docs/results/methods.md
 ```
 
 The Hopper log holds whole episodes of hopper_online_5; hopper_online_10 is evaluated. Both act stochastically, since
 importance sampling has no answer for deterministic policies. `critic` is refused on both tasks: no policy file here
 has an action-value network."""
-METHODS = [
-    "mean-reward", "mean-return", "fqe", "fqe-clip", "fqe-deep", "fqe-ln", "lspe", "is", "wis", "pdis", "wpdis", "dr",
-    "wdr", "model", "rope+fqe", "rope-range+fqe", "mico+fqe", "psm+fqe", "random-metric+fqe", "bcrl+fqe", "critic+fqe",
-    "rope+lspe", "rope-range+lspe", "bcrl+lspe", "rope-range+dr",
-]  # fmt: skip
+# Every estimator, every encoder with fqe, and some pairs that are told apart elsewhere in docs/.
+METHODS = [*ESTIMATORS, *(f"{encoder}+fqe" for encoder in ENCODERS),
+           "rope+lspe", "rope-range+lspe", "bcrl+lspe", "rope-range+dr"]  # fmt: skip
 
 
 def rollout(job: tuple[str, int]) -> dict[str, np.ndarray]:

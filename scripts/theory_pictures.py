@@ -1,4 +1,4 @@
-"""The pictures of the page on the theory: docs/images/theory-*.png and .svg.
+"""The pictures of docs/guide/theory.md: docs/images/theory-*.png and .svg.
 
 python scripts/theory_pictures.py docs/images
 """

@@ -15,7 +15,7 @@ SAVE_WHOLE = "save the whole model (Stable-Baselines3: model.save) or export it 
 
 
 def load_policy(spec: str | Path, mode: Mode | None = None) -> Policy:
-    """Load a policy. Files are never executed: see docs/formats.md.
+    """Load a policy. Files are never executed: see docs/start/formats.md.
 
     `FILE[+STATISTICS][@MODE]`  a file of one of the formats in `readers`; STATISTICS is what VecNormalize.save wrote;
                                 MODE is stochastic (default), mean, or offset
