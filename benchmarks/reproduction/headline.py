@@ -10,9 +10,9 @@ from benchmarks.reproduction.evidence import Evidence
 
 from ropeval.bench.results.scores import Floats
 from ropeval.files import write_atomically
-from ropeval.report.draw import COLOURS, GRID, MUTED
+from ropeval.report.palette import LIGHT
 
-FQE, ROPE, INK, GREY = COLOURS[1], COLOURS[2], COLOURS[0], COLOURS[7]
+FQE, ROPE, INK, GREY, MUTED, GRID = (LIGHT[name] for name in ("c1", "c2", "ink", "c7", "muted", "grid"))
 WIDTH, ROW, TOP, BOTTOM = 9.2, 0.54, 1.88, 0.92  # inches
 EDGES = (-0.55, 1.62)  # of the scale: beyond, an arrow
 LANES = {"fqe": -0.3, "rope+fqe": 0.14}  # down from the row's middle
