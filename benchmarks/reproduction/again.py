@@ -51,7 +51,7 @@ def _tables(evidence: Evidence, before: Part, after: Part) -> Iterator[Table]:
             for hyper in sorted(pairs.filter(**one)["hyper"].unique(), key=setting_order)
         ]
         title = f"{task}, {LABELS[method]}: the same seeds again"
-        yield Table(COLUMNS, rows, title=title, caption=caption, slug=f"again-{task}-{method}", left=1)
+        yield Table(COLUMNS, rows, title, caption, f"again-{task}-{method}", 1)
 
 
 def _runs(part: Part) -> pl.DataFrame:

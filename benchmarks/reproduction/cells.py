@@ -59,7 +59,7 @@ def papers_cells(evidence: Evidence) -> Table:
     for truth in DEFINITIONS:
         columns += [f"ours, {TRUTHS[truth]}", "setting†", "against the paper"]
     caption = f"BCRL and ROPE at the setting chosen with the truth, as in the paper. {MARKS}"
-    return Table([*columns, "runs", "diverged"], rows, title="The paper's table", caption=caption, slug="paper", left=3)
+    return Table([*columns, "runs", "diverged"], rows, "The paper's table", caption, "paper", 3)
 
 
 def marks(evidence: Evidence) -> Table:
@@ -80,7 +80,7 @@ def marks(evidence: Evidence) -> Table:
             )
     caption = "The paper's cells of each method. Cells that diverged on both sides agree under either definition."
     columns = ["method", "ours against", "agree", "close", "differ", "missing", "which differ"]
-    return Table(columns, rows, title="How many cells agree", caption=caption, slug="marks", left=2)
+    return Table(columns, rows, "How many cells agree", caption, "marks", 2)
 
 
 def wide(evidence: Evidence, truth: str, tasks: Sequence[str], called: str) -> Table:
@@ -110,14 +110,7 @@ def wide(evidence: Evidence, truth: str, tasks: Sequence[str], called: str) -> T
         )
     caption = "The lowest number that needed no truth is bold."
     title = f"RMAE against {TRUTHS[truth]}, {called}"
-    return Table(
-        ["dataset", *(label(evidence, *c) for c in wanted)],
-        rows,
-        title=title,
-        caption=caption,
-        slug=f"{called}-{truth}",
-        left=1,
-    )
+    return Table(["dataset", *(label(evidence, *c) for c in wanted)], rows, title, caption, f"{called}-{truth}", 1)
 
 
 def everything(evidence: Evidence, task: str) -> Table:
@@ -138,4 +131,4 @@ def everything(evidence: Evidence, task: str) -> Table:
     wanted = [m for m in LABELS if m != "critic+fqe" or task in evidence.custom]
     absent = [f"{LABELS[m]} ({why.removeprefix('missing: ')})" for m in wanted if (why := evidence.missing(task, m))]
     caption = f"Missing: {', '.join(absent)}." if absent else ""
-    return Table([*columns, "runs", "diverged"], rows, title=task, caption=caption, slug=task, left=1)
+    return Table([*columns, "runs", "diverged"], rows, task, caption, task, 1)

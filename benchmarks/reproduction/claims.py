@@ -67,7 +67,7 @@ def counts(evidence: Evidence, truth: str) -> Table:
             rows.append([called, f"ROPE, {name}", f"{present} of {len(tasks)}", *found])
     columns = ["datasets", "ROPE's setting", "run on", *(f"than {LABELS[rival]}" for rival in RIVALS)]
     title = f"Claim 2, {TRUTHS[truth]}: is ROPE's error lower?"
-    return Table(columns, rows, title=title, caption="Numbers of datasets.", slug=f"counts-{truth}", left=2)
+    return Table(columns, rows, title, "Numbers of datasets.", f"counts-{truth}", 2)
 
 
 def efficiency(evidence: Evidence, truth: str) -> Table:
@@ -89,14 +89,7 @@ def efficiency(evidence: Evidence, truth: str) -> Table:
         "with its 95 % bootstrap interval; nothing is chosen with the truth. Behind it, the IQMs compared, for three "
         "ways to pick ROPE's setting."
     )
-    return Table(
-        columns,
-        rows,
-        title=f"Claim 2, {TRUTHS[truth]}: dataset by dataset",
-        caption=caption,
-        slug=f"efficiency-{truth}",
-        left=1,
-    )
+    return Table(columns, rows, f"Claim 2, {TRUTHS[truth]}: dataset by dataset", caption, f"efficiency-{truth}", 1)
 
 
 def _share(interval: Interval) -> str:
@@ -132,14 +125,7 @@ def robustness(evidence: Evidence, truth: str) -> Table:
     caption = (
         "How many of ROPE's settings have a lower IQM of RMAE than the others, and how far its settings are apart."
     )
-    return Table(
-        columns,
-        rows,
-        title=f"Claim 3, {TRUTHS[truth]}: over ROPE's settings",
-        caption=caption,
-        slug=f"robustness-{truth}",
-        left=1,
-    )
+    return Table(columns, rows, f"Claim 3, {TRUTHS[truth]}: over ROPE's settings", caption, f"robustness-{truth}", 1)
 
 
 # --- claim 4: it mitigates FQE's divergence ------------------------------------------------------------------------
@@ -157,12 +143,7 @@ def divergence(evidence: Evidence) -> Table:
         "recorded step. Divergence does not depend on the definition of the true value."
     )
     return Table(
-        ["dataset", *(LABELS.get(m, m) for m in methods)],
-        rows,
-        title="Claim 4: runs that diverged",
-        caption=caption,
-        slug="diverged",
-        left=1,
+        ["dataset", *(LABELS.get(m, m) for m in methods)], rows, "Claim 4: runs that diverged", caption, "diverged", 1
     )
 
 
@@ -182,14 +163,7 @@ def reached(evidence: Evidence, truth: str) -> Table:
         "Hopper-random and Hopper-medium: nearly 100 % of ROPE's at 2, none of FQE's and FQE-DEEP's at 10."
     )
     title = f"Claim 4, {TRUTHS[truth]}: runs with an RMAE of at most {limits}"
-    return Table(
-        ["dataset", *(LABELS.get(m, m) for m in methods)],
-        rows,
-        title=title,
-        caption=caption,
-        slug=f"reached-{truth}",
-        left=1,
-    )
+    return Table(["dataset", *(LABELS.get(m, m) for m in methods)], rows, title, caption, f"reached-{truth}", 1)
 
 
 # --- claim 5: BCRL, FQE-CLIP and FQE-DEEP fall behind --------------------------------------------------------------
@@ -213,7 +187,7 @@ def behind(evidence: Evidence, truth: str) -> Table:
         "project's, not the paper's; π_e-critic needs the critic of π_e."
     )
     title = f"Claim 5, {TRUTHS[truth]}: ROPE against the others"
-    return Table(columns, rows, title=title, caption=caption, slug=f"behind-{truth}", left=2)
+    return Table(columns, rows, title, caption, f"behind-{truth}", 2)
 
 
 def _tally(evidence: Evidence, truth: str, rival: str, tasks: Sequence[str], how: str) -> str:

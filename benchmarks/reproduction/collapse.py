@@ -51,10 +51,10 @@ def _by_dataset(evidence: Evidence, runs: pl.DataFrame) -> Table:
     return Table(
         _columns("dataset"),
         rows,
-        title="Claim 4: representations, and the distance to a trivial estimate",
-        caption=caption,
-        slug="collapse",
-        left=2,
+        "Claim 4: representations, and the distance to a trivial estimate",
+        caption,
+        "collapse",
+        2,
     )
 
 
@@ -69,7 +69,7 @@ def _by_setting(evidence: Evidence, runs: pl.DataFrame) -> Table:
     caption = "Columns as above; median, smallest and largest over the D4RL datasets that were run, equally many seeds."
     title = "Claim 4: the same by setting, over the D4RL datasets"
     columns = ["method", "setting", *_columns("")[2:]]
-    return Table(columns, rows, title=title, caption=caption, slug="collapse-settings", left=2)
+    return Table(columns, rows, title, caption, "collapse-settings", 2)
 
 
 def _same_seeds(runs: pl.DataFrame) -> pl.DataFrame:

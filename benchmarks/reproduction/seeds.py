@@ -50,7 +50,7 @@ def _table(evidence: Evidence, task: str, method: str) -> Table:
     columns = ["folder", "log", "seeds"]
     for truth in DEFINITIONS:
         columns += [f"{TRUTHS[truth]}: {name}" for name in PICKS.values()] + ["best is"]
-    return Table([*columns, "diverged"], rows, title=f"{task}, {LABELS[method]}", slug=f"seeds-{task}-{method}", left=3)
+    return Table([*columns, "diverged"], rows, f"{task}, {LABELS[method]}", "", f"seeds-{task}-{method}", 3)
 
 
 def _fives(runs: pl.DataFrame) -> list[list[int]]:

@@ -13,6 +13,7 @@ from ropeval.report.labels import log_ticks, short_number, shown
 
 PANEL, ALONE, ROW = 210, 250, 22  # height of a panel, of the only one, of a name on its axis, in pixels
 GAP, TIGHT = 58, 32  # between two panels: with and without ticks
+MANY = 100  # points of a series, which are drawn smaller
 FAR = 1e30  # a band without an upper end goes to here
 Trace = dict[str, Any]
 
@@ -62,10 +63,10 @@ def _axis(
     limits = chart.limits(panel)[0 if horizontal else 1]
     found: dict[str, Any] = {
         "domain": domain, "anchor": ("y" if horizontal else "x") + suffix, "showticklabels": ticked,
-        "nticks": 5, "automargin": ticked,
+        "nticks": 5 if len(chart.panels) > 1 and chart.columns != 1 else 9, "automargin": ticked,
     }  # fmt: skip
     if titled:
-        found["title"] = {"text": chart.x_label if horizontal else chart.y_label, "font": {"size": 12}}
+        found["title"] = {"text": chart.x_label if horizontal else chart.y_label, "font": {"size": 13}}
     if horizontal and chart.same_x and suffix:
         found["matches"] = "x"
     if not horizontal and chart.y_percent:
@@ -98,7 +99,7 @@ def _traces(chart: Chart, panel: Panel, series: Series) -> list[Trace]:
     cloud = series.kind == "cloud"
     marker = {
         "color": f"{colour}/0.45" if cloud else colour,
-        "size": np.where(beyond, 9, 4 if cloud else 7 if len(x) > 1 else 9),
+        "size": np.where(beyond, 9, 4 if cloud else 9 if len(x) == 1 else 7 if len(x) < MANY else 5),
         "symbol": [_arrow(chart) if b else series.style.symbol for b in beyond],
     }
     trace = {**shared, "mode": "markers", "x": clipped_x, "y": clipped_y, "marker": marker, "cliponaxis": cloud}
@@ -170,7 +171,8 @@ def _mark(chart: Chart, panel: Panel, mark: Mark) -> Trace:
     x, y = (along, level) if mark.axis == "y" else (level, along)
     line = {"color": f"@{mark.style.colour}", "width": 1.6, "dash": mark.style.dash}
     return {
-        "type": "scatter", "mode": "lines", "group": mark.group, "name": mark.group, "x": x, "y": y, "line": line,
+        "type": "scatter", "mode": "lines+markers", "group": mark.group, "name": mark.group, "x": x, "y": y,
+        "line": line, "marker": {"opacity": 0, "size": 6},  # unseen: room for a line that would lie on the edge
         **_hover(chart, mark),
     }  # fmt: skip
 
@@ -185,7 +187,7 @@ def _rounded(values: np.ndarray) -> np.ndarray:
 def _words(words: str, x: float, y: float, side: str = "left") -> dict[str, Any]:
     return {
         "text": words, "x": x, "y": y, "xref": "paper", "yref": "paper", "showarrow": False, "xanchor": side,
-        "yanchor": "bottom", "font": {"size": 13 if side == "left" else 11},
+        "yanchor": "bottom", "font": {"size": 13, "weight": 600} if side == "left" else {"size": 11},
     }  # fmt: skip
 
 

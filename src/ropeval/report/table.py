@@ -28,6 +28,8 @@ class Cell(NamedTuple):
         """Numbers in four digits, and a dash for what is not known."""
         if not self.known:
             return "–"
+        if isinstance(self.value, int):
+            return f"{self.value:,}"
         return number(self.value) if isinstance(self.value, float) else str(self.value)
 
 

@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 # --- the terminal -------------------------------------------------------------------------------------------------
 
+SENTENCE = 24  # letters, beyond which a cell may be broken
 TONES = {"": "", "dim": "dim", "severe": "red", "warning": "yellow"}
 
 
 def to_terminal(table: Table) -> "RichTable":
-    """The first and the last column give way where the terminal is narrow; those between them stay whole."""
+    """Where the terminal is narrow, the first and the last column give way, and those of sentences; numbers do not."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -30,10 +31,11 @@ def to_terminal(table: Table) -> "RichTable":
         header_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False,
     )  # fmt: skip
     for place, name in enumerate(table.columns):
-        outer = place in (0, len(table.columns) - 1)
+        longest = max((len(row[place].text) for row in table.cells()), default=0)
+        gives_way = place in (0, len(table.columns) - 1) or longest > SENTENCE
         made.add_column(
-            Text(name), justify="right" if table.numeric(place) else "left", no_wrap=not outer,
-            overflow="fold" if outer else "ellipsis", min_width=min(10, len(name)) if outer else None,
+            Text(name), justify="right" if table.numeric(place) else "left", no_wrap=not gives_way,
+            overflow="fold", min_width=min(10, longest, len(name)) if gives_way else None,
         )  # fmt: skip
     for place, row in enumerate(table.cells()):
         if place in table.rules:

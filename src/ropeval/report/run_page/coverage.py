@@ -3,7 +3,7 @@
 import numpy as np
 
 from ropeval.evaluation.result import Coverage
-from ropeval.report.chart import Chart, Entry, Panel, Series
+from ropeval.report.chart import Chart, Entry, Kind, Panel, Series
 from ropeval.report.labels import shown
 from ropeval.report.run_page.legend import LOG, policy_legend
 from ropeval.report.run_page.outcome import Outcome
@@ -71,10 +71,10 @@ def _map(found: Coverage, who: Entry) -> Panel:
         f"{len(found.policy_points)} state-action pairs of {found.policy} over {len(found.log_points)} logged ones; "
         f"{found.outside:.0%} of the policy's pairs lie outside."
     )
-    drawn = [_cloud(found.log_points, LOG, "logged"), _cloud(found.policy_points, who, who.label)]
+    drawn = [_points(found.log_points, LOG, "logged", "cloud"), _points(found.policy_points, who, who.label, "dots")]
     return Panel(f"{shown(found.policy)}: {found.outside:.0%} outside", drawn, alt=alt)
 
 
-def _cloud(points: list[list[float]], who: Entry, label: str) -> Series:
+def _points(points: list[list[float]], who: Entry, label: str, kind: Kind) -> Series:
     x, y = (np.array([p[axis] if len(p) > axis else 0.0 for p in points]) for axis in (0, 1))
-    return Series(who.group, who.style, x, y, kind="cloud", label=label)
+    return Series(who.group, who.style, x, y, kind=kind, label=label)
