@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ropeval.report.chart import Chart, Mark, Panel, Series
+from ropeval.report.chart import Chart, Mark, Panel, Range, Series
 from ropeval.report.labels import log_ticks, short_number, shown
 
 PANEL, ALONE, ROW = 210, 250, 22  # height of a panel, of the only one, of a name on its axis, in pixels
 GAP, TIGHT = 58, 32  # between two panels: with and without ticks
 MANY = 100  # points of a series, which are drawn smaller
+HAIR = 1e-4  # more room than the range needs: rounded, a point on its edge would lie beyond it and not be drawn
 FAR = 1e30  # a band without an upper end goes to here
 Trace = dict[str, Any]
 
@@ -24,10 +25,7 @@ def to_plotly(chart: Chart) -> dict[str, Any]:
     rows = -(-len(chart.panels) // columns)
     panel, gap = _panel_height(chart), TIGHT if chart.shares_x else GAP
     inner = rows * panel + (rows - 1) * gap
-    top = 26 if any(own.title not in ("", chart.title) or own.marks for own in chart.panels) else 10
-    layout: dict[str, Any] = {
-        "height": inner + top + 48, "annotations": [], "margin": {"l": 8, "r": 12, "t": top, "b": 44},
-    }  # fmt: skip
+    layout: dict[str, Any] = {"annotations": []}
     traces: list[Trace] = []
     for place, own in enumerate(chart.panels):
         suffix = "" if place == 0 else str(place + 1)
@@ -46,6 +44,8 @@ def to_plotly(chart: Chart) -> dict[str, Any]:
         note = (own.note if not own.series and not own.marks else "") or "".join(f"▲ {m} diverged " for m in lost)
         if note:
             layout["annotations"].append(_words(note.strip(), across[1], down[1], "right"))
+    top, bottom = 26 if layout["annotations"] else 10, 44
+    layout |= {"height": inner + top + bottom, "margin": {"l": 8, "r": 12, "t": top, "b": bottom}}
     return {"data": traces, "layout": layout}
 
 
@@ -77,11 +77,20 @@ def _axis(
     if log:
         found["type"] = "log"
     if limits is not None:
-        found["range"] = [float(np.log10(v)) for v in limits] if log else list(limits)
-        if log:
-            ticks = log_ticks(*limits)
-            found |= {"tickvals": ticks, "ticktext": [short_number(t) for t in ticks]}
+        start, end = np.log10(limits) if log else limits
+        hair = HAIR * (end - start)
+        found["range"] = [float(start - hair), float(end + hair)]
+    if log:
+        ticks = log_ticks(*(limits or _reach(panel, axis)))
+        found |= {"tickvals": ticks, "ticktext": [short_number(t) for t in ticks]}
     return found
+
+
+def _reach(panel: Panel, axis: str) -> Range:
+    """From the smallest to the largest positive number on an axis."""
+    seen = np.concatenate([np.ones(0), *(series.x if axis == "x" else series.y for series in panel.series)])
+    seen = seen[np.isfinite(seen) & (seen > 0)]
+    return (float(seen.min()), float(seen.max())) if len(seen) else (0.1, 1.0)
 
 
 def _traces(chart: Chart, panel: Panel, series: Series) -> list[Trace]:
@@ -170,11 +179,13 @@ def _mark(chart: Chart, panel: Panel, mark: Mark) -> Trace:
     along, level = np.asarray(limits, float), np.full(2, mark.value)
     x, y = (along, level) if mark.axis == "y" else (level, along)
     line = {"color": f"@{mark.style.colour}", "width": 1.6, "dash": mark.style.dash}
-    return {
-        "type": "scatter", "mode": "lines+markers", "group": mark.group, "name": mark.group, "x": x, "y": y,
-        "line": line, "marker": {"opacity": 0, "size": 6},  # unseen: room for a line that would lie on the edge
+    trace = {
+        "type": "scatter", "mode": "lines", "group": mark.group, "name": mark.group, "x": x, "y": y, "line": line,
         **_hover(chart, mark),
     }  # fmt: skip
+    if mark.axis == "x":  # unseen markers make room for a line that would lie on the panel's edge
+        trace |= {"mode": "lines+markers", "marker": {"opacity": 0, "size": 6}}
+    return trace
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:

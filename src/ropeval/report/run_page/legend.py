@@ -17,13 +17,13 @@ LOG = Entry("the log itself", Style(GREY, "dash"))
 def method_legend(outcome: Outcome) -> dict[str, Entry]:
     """One entry per method; the trivial ones in grey."""
     palette, hidden = Palette(outcome.methods, BASELINES), flattening(outcome)
-    return {name: Entry(name, palette[name], marker=True, shown=name not in hidden) for name in outcome.methods}
+    return {name: Entry(name, palette[name], shown=name not in hidden) for name in outcome.methods}
 
 
 def policy_legend(policies: Sequence[str]) -> dict[str, Entry]:
     palette = Palette(policies)
     # A method may have the same name.
-    return {name: Entry(f"policy {name}", palette[name], marker=True, label=name) for name in policies}
+    return {name: Entry(f"policy {name}", palette[name], label=name) for name in policies}
 
 
 def extent(estimate: Estimate) -> tuple[float, float] | None:
