@@ -8,7 +8,7 @@ from ropeval.bench.results.report.charts import all_charts
 from ropeval.bench.results.report.training import training_charts
 from ropeval.bench.results.rows import BASELINES, load_curves, load_rows, load_study
 from ropeval.bench.results.summary import summarise
-from ropeval.report.charts import Palette
+from ropeval.report.palette import Palette
 from tests.bench.studies import curve, hyper, runs, small_study, write_study
 
 
