@@ -12,11 +12,17 @@ SIGNS = {
 }  # fmt: skip
 
 
-def figure_html(chart: Chart, place: int, height: int, titled: bool = False) -> str:
-    """Around the picture number `place` of the page, which the script draws into it. A title only where it stands
-    side by side with others: elsewhere a heading says it."""
+def figure_html(chart: Chart, place: int, height: int) -> str:
+    """Around the picture number `place` of the page, which the script draws into it.
+
+    The title of a panel that stands alone is said here; elsewhere it is above the panel, and a heading says the rest.
+    """
     caption = f"<figcaption>{escape(chart.caption)}</figcaption>" if chart.caption else ""
-    title = f'<p class="title">{escape(chart.title)}</p>' if titled else ""
+    title = (
+        f'<p class="title">{escape(chart.title)}</p>'
+        if [panel.title for panel in chart.panels] == [chart.title]
+        else ""
+    )
     return (
         f'<figure>{title}{legend_html(chart.legend)}<div class="plot" id="plot-{place}" role="group" '
         f'aria-label="{escape(chart.alt or _in_words(chart))}" tabindex="0" style="min-height:{height}px"></div>'

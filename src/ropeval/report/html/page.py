@@ -25,21 +25,13 @@ POLICY = (
 )
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A chart that waits for its place in the page."""
-
-    chart: Chart
-    titled: bool = False
-
-
 @dataclass
 class Section:
     """A heading and what stands below it, in order."""
 
     title: str
     intro: str = ""
-    blocks: list[str | Picture] = field(default_factory=list)  # HTML that is safe already, and pictures
+    blocks: list[str | Chart] = field(default_factory=list)  # HTML that is safe already, and what is to be drawn
 
     def text(self, words: str) -> "Section":
         self.blocks.append(f"<p>{escape(words)}</p>")
@@ -71,13 +63,12 @@ class Section:
 
     def chart(self, chart: Chart) -> "Section":
         """All panels in one picture."""
-        self.blocks.append(Picture(chart))
+        self.blocks.append(chart)
         return self
 
     def panels(self, chart: Chart) -> "Section":
         """A small picture for each panel, side by side where there is room, under one legend."""
-        alone = [Picture(one, titled=True) for one in chart.apart()]
-        self.blocks += [legend_html(chart.legend), '<div class="side">', *alone, "</div>", numbers_html(chart)]
+        self.blocks += [legend_html(chart.legend), '<div class="side">', *chart.apart(), "</div>", numbers_html(chart)]
         return self
 
 
@@ -156,9 +147,9 @@ class Page:
     def _section(place: int, section: Section, figures: list[dict[str, Any]]) -> str:
         parts = []
         for block in section.blocks:
-            if isinstance(block, Picture):
-                figure = to_plotly(block.chart)
-                parts.append(figure_html(block.chart, len(figures), figure["layout"]["height"], block.titled))
+            if isinstance(block, Chart):
+                figure = to_plotly(block)
+                parts.append(figure_html(block, len(figures), figure["layout"]["height"]))
                 figures.append(figure)
             else:
                 parts.append(block)
