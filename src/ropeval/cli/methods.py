@@ -2,15 +2,14 @@
 
 from rich.console import Console
 
-from ropeval.report.table import Cell, Table, Value
-from ropeval.report.typeset import to_terminal
-
 
 def methods() -> None:
     """List the encoders and estimators, and every field that --set takes."""
     from ropeval.encoders import ENCODERS
     from ropeval.estimators import ESTIMATORS
     from ropeval.plugins import load_methods
+    from ropeval.report.table import Cell, Table, Value
+    from ropeval.report.typeset import to_terminal
 
     load_methods()
     console = Console()

@@ -7,10 +7,10 @@ import typer
 from rich.console import Console
 
 from ropeval.errors import unknown_name
-from ropeval.report.table import Table
-from ropeval.report.typeset import to_terminal
 
 if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
     from ropeval.tabular.study import Study
 
 app = typer.Typer(
@@ -58,7 +58,7 @@ def gridworld(
     result = study(grid.mdp, grid.pi_e, grid.pi_b, metrics)
     console = Console()
     title = f"Gridworld {size}×{size}, γ = {grid.mdp.gamma:g}, reward of the {reward} cell"
-    console.print(to_terminal(_table(result, title)))
+    console.print(_table(result, title))
     paths = draw_gridworld(grid, result, target, metrics)
     console.print(f"{len(paths)} pictures in {target}: {', '.join(path.name for path in paths)}", soft_wrap=True)
 
@@ -100,9 +100,9 @@ def solve(
     result = study(mdp, policies["pi_e"], policies["pi_b"], metrics)
     console = Console()
     title = f"{file}: {mdp.num_states} states × {mdp.num_actions} actions, γ = {mdp.gamma:g}"
-    console.print(to_terminal(_table(result, title)))
+    console.print(_table(result, title))
     if result.merging:
-        console.print(to_terminal(_merging(result)))
+        console.print(_merging(result))
     if target is not None:
         paths = write_study(result, target)
         console.print(f"written: {', '.join(str(path) for path in paths)}", soft_wrap=True)
@@ -114,7 +114,10 @@ def _metrics(name: str) -> list[str]:
     return list(METRIC_NAMES) if name == "all" else [name]
 
 
-def _table(result: "Study", title: str) -> Table:
+def _table(result: "Study", title: str) -> "RichTable":
+    from ropeval.report.table import Table
+    from ropeval.report.typeset import to_terminal
+
     caption = (
         f"ρ(π_e) = {result.value_e:.6g}, ρ(π_b) = {result.value_b:.6g} (expected discounted return). "
         f"Groups: pairs at distance 0. Merged: pairs of pairs in one group although their q differ (misaligned). "
@@ -128,14 +131,17 @@ def _table(result: "Study", title: str) -> Table:
         bound = f"{error.bound:.3g}" if name == "rope" else "–"
         rows.append([name, *map(str, counts), "yes" if groups.aligned else "no", shown, bound])
     columns = ["grouping", "groups", "merged", "split", "as q", "error of q", "bound"]
-    return Table(columns, rows, title, caption, left=1)
+    return to_terminal(Table(columns, rows, title, caption, left=1))
 
 
-def _merging(result: "Study") -> Table:
+def _merging(result: "Study") -> "RichTable":
+    from ropeval.report.table import Table
+    from ropeval.report.typeset import to_terminal
+
     caption = "Two merged pairs are at most 2ε apart under ROPE. Lemma 1 bounds the error of q, Theorem 2 that of ρ."
     rows = []
     for one in result.merging:
         numbers = (one.radius, one.q_error, one.value_error, one.bound)
         rows.append([str(one.clusters), *(f"{number:.3g}" if number > 1e-12 else "0" for number in numbers)])
     columns = ["clusters", "ε", "error of q", "error of ρ", "bound 2ε/(1−γ)"]
-    return Table(columns, rows, "Merging within ε", caption, left=0)
+    return to_terminal(Table(columns, rows, "Merging within ε", caption, left=0))
