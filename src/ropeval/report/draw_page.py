@@ -63,8 +63,10 @@ def _axis(
     limits = chart.limits(panel)[0 if horizontal else 1]
     found: dict[str, Any] = {
         "domain": domain, "anchor": ("y" if horizontal else "x") + suffix, "showticklabels": ticked,
-        "nticks": 5 if len(chart.panels) > 1 and chart.columns != 1 else 9, "automargin": ticked,
+        "automargin": ticked,
     }  # fmt: skip
+    if len(chart.panels) > 1 and chart.columns != 1:
+        found["nticks"] = 5
     if titled:
         found["title"] = {"text": chart.x_label if horizontal else chart.y_label, "font": {"size": 13}}
     if horizontal and chart.same_x and suffix:

@@ -69,7 +69,7 @@ def draw(chart: Chart, folder: Path, formats: list[str], source: str) -> list[Pa
         _legend(figure, chart, legend_rows, (middle, (bottom - 0.52) / height))
         for place, text in enumerate(words):
             figure.text(left / width, (0.16 * (len(words) - place) - 0.02) / height, plain(text), size=7, color=MUTED)
-        return [_save(figure, folder / f"{chart.slug}.{kind}", source) for kind in formats]
+        return [save(figure, folder / f"{chart.slug}.{kind}", source) for kind in formats]
 
 
 def _columns(panels: int) -> int:
@@ -220,12 +220,14 @@ def _line(style: Style, width: float) -> dict[str, Any]:
     return {"color": LIGHT[style.colour], "ls": DASHES[style.dash], "lw": width}
 
 
-def _save(figure: Any, path: Path, source: str) -> Path:
+def save(figure: Any, path: Path, source: str, dpi: int = 130) -> Path:
+    """PNG, PDF or SVG; the same figure makes the same bytes."""
     kind = path.suffix[1:]
-    about = {"Description": source} if kind == "png" else {"Subject": source, "CreationDate": None}
+    undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
+    about = {"Subject" if kind == "pdf" else "Description": source, **undated}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # a name in letters that the font lacks: boxes say so
-        write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=130, format=kind, metadata=about))
+        write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=dpi, format=kind, metadata=about))
     return path
 
 
