@@ -33,7 +33,7 @@ def test_names_on_the_axis_turn_bars_and_arrows():
     )
     first, second = to_plotly(made)["data"]
     assert first["x"].tolist() == [1.0, 0.0, 2.0]  # on the edges
-    assert first["marker"]["symbol"][2] == "triangle-right"
+    assert first["marker"]["symbol"] == ["circle", "triangle-left", "triangle-right"]
     assert "error_y" not in second
     assert (second["error_x"]["array"].tolist(), second["error_x"]["arrayminus"].tolist()) == ([0.75], [0.5])
     assert second["text"] == ["said"]

@@ -106,12 +106,12 @@ def _traces(chart: Chart, panel: Panel, series: Series) -> list[Trace]:
         hover = {"hoverinfo": "skip"} if thin else _hover(chart, series)
         found = {**shared, "mode": "lines", "x": x, "y": y, "line": {**line, **shape}, **hover}
         return [*_band(series, x, shared, shape, colour), found]
-    clipped_x, clipped_y, beyond = _at_the_edge(chart, panel, x, y)
+    clipped_x, clipped_y, symbols = _at_the_edge(chart, panel, x, y, series.style.symbol)
     cloud = series.kind == "cloud"
     marker = {
         "color": f"{colour}/0.45" if cloud else colour,
-        "size": np.where(beyond, 9, 4 if cloud else 9 if len(x) == 1 else 7 if len(x) < MANY else 5),
-        "symbol": [_arrow(chart) if b else series.style.symbol for b in beyond],
+        "size": 4 if cloud else 9 if len(x) == 1 else 7 if len(x) < MANY else 5,
+        "symbol": symbols,
     }
     trace = {**shared, "mode": "markers", "x": clipped_x, "y": clipped_y, "marker": marker, "cliponaxis": cloud}
     if series.kind == "points":
@@ -155,21 +155,19 @@ def _band(series: Series, x: np.ndarray, shared: Trace, shape: dict[str, Any], c
     return [{**shared, "mode": "lines", **around, **look, "hoverinfo": "skip"}]
 
 
-def _at_the_edge(chart: Chart, panel: Panel, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points beyond the panel are put on its edge; which ones those are."""
+def _at_the_edge(
+    chart: Chart, panel: Panel, x: np.ndarray, y: np.ndarray, symbol: str
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Points beyond the panel are put on its edge, as arrows; every point's symbol."""
     x_range, y_range = chart.limits(panel)
-    beyond = np.zeros(len(x), bool)
+    symbols = np.full(len(x), symbol, dtype=object)
     if y_range is not None:
-        beyond |= y > y_range[1]
+        symbols[y > y_range[1]] = "triangle-up"
         y = np.minimum(y, y_range[1])
     if x_range is not None and chart.x_names is None:
-        beyond |= (x > x_range[1]) | (x < x_range[0])
+        symbols[x > x_range[1]], symbols[x < x_range[0]] = "triangle-right", "triangle-left"
         x = np.clip(x, *x_range)
-    return x, y, beyond
-
-
-def _arrow(chart: Chart) -> str:
-    return "triangle-up" if chart.y_names is None else "triangle-right"
+    return x, y, symbols.tolist()
 
 
 def _mark(chart: Chart, panel: Panel, mark: Mark) -> Trace:
