@@ -179,21 +179,19 @@ def _curves(unit: Unit, problem: Problem, trained: dict[str, Trained]) -> Any:
 
 def steps_of(method: Method) -> int:
     """Gradient steps of a member, over all its parts: the measure of how much work it is."""
-    return sum(getattr(config, "steps", 0) for config in method.configs.values())
+    return sum(method.stages.values())
 
 
 def _overall(method: Method, report: Report | None) -> Callable[[str, float], None] | None:
-    """A method's stages follow each other; each takes its share of the steps."""
+    """A method's stages follow each other; each takes its share of the steps. What was there already is skipped."""
     if report is None:
         return None
-    total, before, current = max(1, steps_of(method)), 0.0, ""
+    stages, total = method.stages, max(1, steps_of(method))
 
     def tell(stage: str, fraction: float) -> None:
-        nonlocal before, current
-        if current and stage != current:
-            before += getattr(method.configs.get(current), "steps", 0)
-        current = stage
-        report(min(1.0, (before + fraction * getattr(method.configs.get(stage), "steps", 0)) / total))
+        if stage in stages:
+            before = sum(list(stages.values())[: list(stages).index(stage)])
+            report((before + fraction * stages[stage]) / total)
 
     return tell
 
