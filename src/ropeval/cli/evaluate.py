@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ropeval.cli.data import LogArgument
+from ropeval.cli.format_help import POLICY_FILES, POLICY_WORDS
 from ropeval.cli.model_options import with_options
 from ropeval.errors import UserError
 from ropeval.evaluation.options import EFFORT, QUESTION, RESULTS, read_options
@@ -37,9 +38,7 @@ PoliciesArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="POLICY",
-        help="FILE[+STATISTICS][@stochastic|@mean|@offset]: an .npz, a Stable-Baselines3 .zip (with what "
-        "VecNormalize.save wrote as STATISTICS), a deep_ope .pkl, an .onnx; or uniform[:LOW,HIGH], or "
-        "package.module:name of a function f(observations) or f(observations, rng).",
+        help=f"FILE[+STATISTICS][@stochastic|@mean|@offset]: {POLICY_FILES}; or {POLICY_WORDS}.",
     ),
 ]
 
@@ -92,7 +91,7 @@ def evaluate(
     from ropeval.cli.progress import stderr
     from ropeval.cli.truth import read_truth
     from ropeval.data import load_dataset
-    from ropeval.data.names import parse_columns
+    from ropeval.data.column_names import parse_columns
     from ropeval.data.quality import log_warnings
     from ropeval.evaluation.session import Session
     from ropeval.policies import load_policy
@@ -120,7 +119,7 @@ def answer(
     from ropeval.cli.progress import heard_or_not, session_progress, stderr
     from ropeval.evaluation.result_folder import ResultFolder, results_json
     from ropeval.evaluation.session import rankings, run_session
-    from ropeval.report.table import print_ranking, print_results
+    from ropeval.report.terminal import print_ranking, print_results
 
     if resume and overwrite:
         raise UserError("--resume goes on with a run and --overwrite discards it; choose one")
@@ -146,17 +145,15 @@ def answer(
 
 def keep(results: "list[Estimate]", ranking: "list[Ranking]", folder: "ResultFolder", truth: "Truth | None") -> None:
     """Write the answers of a new run, tell a finished one its true values, and draw what is not drawn."""
-    from ropeval.report.figures import draw_curves
-    from ropeval.report.run_page import write_page
+    from ropeval.report.run_page import draw_curves, write_page
 
     if not folder.answered:
         folder.write(results, ranking, truth)
-    elif truth or not folder.drawn:
-        results = folder.with_curves(results)  # before anything is changed: they may not be readable
-        if truth:
-            folder.add_truth(ranking, truth)
-    if any(r.curves for r in results) and not folder.has("curves.png"):
-        draw_curves(results, folder.path / "curves.png", folder.trust().truth)
+    elif truth:
+        folder.curves()  # before anything is changed: they may not be readable
+        folder.add_truth(ranking, truth)
+    if not folder.has("curves.png"):
+        draw_curves(folder.path)
     if not folder.has("report.html"):
         write_page(folder.path)
     folder.finish()

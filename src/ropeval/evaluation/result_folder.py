@@ -139,10 +139,6 @@ class ResultFolder:
         return (self.path / name).exists()
 
     @property
-    def drawn(self) -> bool:
-        return all(map(self.has, PICTURES))
-
-    @property
     def written(self) -> list[str]:
         """What there is to look at."""
         return [name for name in WRITTEN if name != "run.json" and self.has(name)]
@@ -206,11 +202,6 @@ class ResultFolder:
                 return polars.read_parquet(file, columns=list(_curve_columns()))
         except (OSError, polars.exceptions.PolarsError) as error:
             raise UserError(f"{path}: cannot be read as training curves ({str(error).splitlines()[0]})") from error
-
-    def with_curves(self, results: Sequence[Estimate]) -> list[Estimate]:
-        groups = self.curves().group_by("policy", "method")
-        own = {key: rows.drop("policy", "method").to_dicts() for key, rows in groups}
-        return [replace(r, curves=own.get((r.policy, r.method), [])) for r in results]
 
     def _object(self, name: str) -> dict[str, Any]:
         path = self.path / name

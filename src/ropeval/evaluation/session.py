@@ -49,8 +49,8 @@ class Session:
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
             raise UserError(f"two policies are named {twice[0]!r}; rename one so that the rows can be told apart")
+        object.__setattr__(self, "policies", [policy.fitted(self.dataset.space) for policy in self.policies])
         for policy in self.policies:  # before anything is written: do they answer, and in the right shape?
-            policy.check(self.dataset.space)
             draw_actions(policy, self.dataset.observations[:2], 1, np.random.default_rng(0))
         for policy, method in self.questions:  # before any training: the last question may be the impossible one
             method.check(self.dataset, policy)
