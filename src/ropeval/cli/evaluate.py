@@ -129,7 +129,7 @@ def run(
     from ropeval.cli.results import keep_results
     from ropeval.data.quality import log_warnings
     from ropeval.evaluation.session import check_folder, rankings, results_json, run_session
-    from ropeval.report.table import print_ranking, print_results
+    from ropeval.report.terminal import print_ranking, print_results
 
     if resume and overwrite:
         raise UserError("--resume goes on with a run and --overwrite discards it; choose one")

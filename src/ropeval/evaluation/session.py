@@ -253,13 +253,6 @@ def load_results(folder: Path) -> list[Estimate]:
         raise UserError(f"{path}: cannot be read as results ({error})") from error
 
 
-def with_curves(results: Sequence[Estimate], folder: Path) -> list[Estimate]:
-    """The estimates of a finished run with their curves."""
-    frame = load_curves(folder)
-    own = {key: rows.drop("policy", "method").to_dicts() for key, rows in frame.group_by("policy", "method")}
-    return [replace(r, curves=own.get((r.policy, r.method), [])) for r in results]
-
-
 def load_curves(folder: Path) -> Any:
     """The training curves of a finished run, a polars frame; without rows where the run wrote none."""
     import polars

@@ -1,9 +1,8 @@
-"""The one sentence, the notes, and what is hidden at first: small rules with exact answers."""
+"""The one sentence: small rules with exact answers."""
 
 from ropeval.evaluation.result import Finding, Ranking
 from ropeval.report.run_page import Outcome
-from ropeval.report.run_page.headline import answer, citation, headline_method, notes
-from ropeval.report.run_page.marks import flattening, method_series
+from ropeval.report.run_page.headline import answer, headline_method
 from tests.report.outcomes import estimate, estimates
 
 DOUBT = Finding("unsettled", "warning", "training had not settled", "use more --steps")
@@ -58,33 +57,3 @@ def test_no_answer_is_an_answer():
     assert answer(Outcome([estimate("left", "fqe", None)])) == "There is no answer: every estimate diverged."
     trivial = [estimate(p, "mean-reward", 5.0) for p in ("left", "right")]
     assert answer(Outcome(trivial)).startswith("The log alone tells no policy from another")
-
-
-def test_notes_come_worst_first_each_with_its_cases():
-    severe, warning = notes(Outcome(estimates()))
-    assert (severe.severity, warning.severity) == ("severe", "warning")
-    assert severe.about == ["left by rope+fqe", "right by rope+fqe"]
-    assert severe.action == "What to do: compare with mean-reward."
-
-
-def test_messages_that_differ_in_their_numbers_are_one_note():
-    first, second = (
-        estimate(p, "fqe", 1.0, (Finding("far", "warning", f"{share} lie outside", "log more"),))
-        for p, share in ("a1", "b2")
-    )
-    (note,) = notes(Outcome([first, second]))
-    assert note.sentence == "far"
-    assert note.about == ["a by fqe: 1 lie outside", "b by fqe: 2 lie outside"]
-
-
-def test_a_method_that_would_flatten_the_rest_is_hidden_at_first():
-    sane = [estimate("p", "fqe", 1.0), estimate("p", "lspe", 4.0)]
-    assert flattening(Outcome(sane)) == set()
-    wild = Outcome([*sane, estimate("p", "is", 1e6), estimate("p", "dr", -1e9), estimate("p", "model", None)])
-    assert flattening(wild) == {"is", "dr"}
-    assert [look.shown for look in method_series(wild).values()] == [True, True, False, False, True]
-
-
-def test_the_paper_is_cited_where_its_method_was_used():
-    assert "Pavse" in citation(Outcome(estimates()))
-    assert "Pavse" not in citation(Outcome([estimate("p", "fqe", 1.0)]))

@@ -1,4 +1,4 @@
-"""Words stay words in HTML, in JSON inside a script, and in Plotly's texts."""
+"""Words stay words in HTML, in JSON inside a script, in Plotly's texts, in Markdown and in LaTeX."""
 
 import html
 import json
@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ropeval.report.html.safe import clean, data_block, escape, plot_data
+from ropeval.report.escape import clean, data_block, escape, latex, markdown, plot_data
 
 NASTY = st.one_of(
     st.text(),
@@ -86,3 +86,13 @@ def test_what_cannot_be_written_or_seen_is_replaced():
     assert clean("a\x00b\ud800c\u202ed\u2066e") == "a\ufffdb\ufffdc\ufffdd\ufffde"
     assert clean("naïve γ\t日本 🙂\n") == "naïve γ\t日本 🙂\n"
     clean("\ud800").encode()
+
+
+def test_latex_spells_out_what_tex_would_read():
+    assert latex("50% of a_b & $5 \\x") == r"50\% of a\_b \& \$5 \textbackslash{}x"
+    assert latex("β ≤ ∞†") == r"$\beta$ $\leq$ $\infty$$^\dagger$"
+    assert latex("é") == "(U+00E9)"
+
+
+def test_markdown_has_no_markup_of_a_name():
+    assert markdown("a|b_c\n# <i>\u202e") == r"a\|b\_c \# \<i\>"

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from ropeval.files import write_atomically
-from ropeval.report import charts
-from ropeval.report.charts import LONGEST, Chart, Panel, Series, Style, log_ticks, short_number
+from ropeval.report import labels
+from ropeval.report.chart import Chart, Panel, Range, Series
+from ropeval.report.labels import LONGEST, log_ticks, short_number
+from ropeval.report.palette import LIGHT, Style
 
-# The page's light palette: a method has the same colour here and there.
-COLOURS = ("#1b1f24", "#0072b2", "#c64f00", "#00805d", "#a8457c", "#86690a", "#5b4fc7", "#6b6f76", "#a23b2a")
 DASHES = {"solid": "-", "dash": (0, (5, 2)), "dashdot": (0, (5, 1.6, 1.2, 1.6)), "dot": (0, (1.2, 1.6))}
 MARKERS = {
     "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "star": "*", "cross": "P", "x": "X",
+    "line-ns": "|",
 }  # fmt: skip
 WIDTHS, HEIGHT = {1: 6.0, 2: 4.4}, 2.35  # of a panel, in inches; one or two alone are wider
 WIDTH = 3.3
-MUTED, GRID = "#57606a", "#e3e7ec"
+MUTED, GRID, AXIS = LIGHT["muted"], LIGHT["grid"], "#aab2bd"
 
 
 def draw(chart: Chart, folder: Path, formats: list[str], source: str) -> list[Path]:
@@ -29,12 +30,12 @@ def draw(chart: Chart, folder: Path, formats: list[str], source: str) -> list[Pa
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    columns = _columns(len(chart.panels))
+    columns = chart.columns or _columns(len(chart.panels))
     rows = -(-len(chart.panels) // columns)
     names = max((len(shown(n)) for n in chart.y_names or ()), default=0)
     panel_height = max(HEIGHT, 0.21 * len(chart.y_names) + 0.5) if chart.y_names else HEIGHT
     left, right = (0.35 + 0.075 * names if names else 0.75), 0.2
-    top, gap_x, gap_y = 0.75, 0.3 if _shared(chart, "y") else 0.6, 0.42 if _shared(chart, "x") else 0.6
+    top, gap_x, gap_y = 0.75, 0.3 if chart.shares_y else 0.6, 0.42 if chart.shares_x else 0.6
     panel_width = WIDTHS.get(columns, WIDTH)
     width = left + right + columns * panel_width + (columns - 1) * gap_x
     letters = int((width - left - right) * 17)  # in a line of small print
@@ -45,7 +46,7 @@ def draw(chart: Chart, folder: Path, formats: list[str], source: str) -> list[Pa
     with rc_context({"font.size": 8.5, "axes.titlesize": 9, "svg.fonttype": "none", "pdf.fonttype": 42}):
         figure = Figure(figsize=(width, height))
         FigureCanvasAgg(figure)
-        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        axes = figure.subplots(rows, columns, squeeze=False, sharex=chart.same_x).ravel()
         figure.subplots_adjust(
             left / width,
             bottom / height,
@@ -68,7 +69,7 @@ def draw(chart: Chart, folder: Path, formats: list[str], source: str) -> list[Pa
         _legend(figure, chart, legend_rows, (middle, (bottom - 0.52) / height))
         for place, text in enumerate(words):
             figure.text(left / width, (0.16 * (len(words) - place) - 0.02) / height, plain(text), size=7, color=MUTED)
-        return [_save(figure, folder / f"{chart.slug}.{kind}", source) for kind in formats]
+        return [save(figure, folder / f"{chart.slug}.{kind}", source) for kind in formats]
 
 
 def _columns(panels: int) -> int:
@@ -82,20 +83,20 @@ def _panel(axis: Any, chart: Chart, panel: Panel) -> None:
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
     for side in ("left", "bottom"):
-        axis.spines[side].set_color("#aab2bd")
-    axis.tick_params(length=2.5, color="#aab2bd", labelcolor=MUTED)
+        axis.spines[side].set_color(AXIS)
+    axis.tick_params(length=2.5, color=AXIS, labelcolor=MUTED)
     if chart.x_log:
         axis.set_xscale("log")
     if chart.y_log:
         axis.set_yscale("log", nonpositive="mask")
-    x_range, y_range = panel.x_range or chart.x_range, panel.y_range or chart.y_range
+    x_range, y_range = chart.limits(panel)
     if x_range:
         axis.set_xlim(*x_range)
     if y_range:
         axis.set_ylim(*y_range)
     _draw_marks(axis, panel)
     for series in panel.series:
-        _draw_series(axis, series, x_range, y_range)
+        _draw_series(axis, series, chart, x_range, y_range)
     if not panel.series and not panel.marks:
         axis.text(0.5, 0.5, panel.note or "nothing to show", transform=axis.transAxes, ha="center", color=MUTED)
     _ticks(axis, chart)
@@ -111,10 +112,8 @@ def _draw_marks(axis: Any, panel: Panel) -> None:
         axis.set_title(f"▲ diverged: {', '.join(lost)}", loc="right", size=7, pad=4, color=MUTED)
 
 
-def _draw_series(
-    axis: Any, series: Series, x_range: tuple[float, float] | None, y_range: tuple[float, float] | None
-) -> None:
-    colour, marker = COLOURS[series.style.colour], MARKERS[series.style.symbol]
+def _draw_series(axis: Any, series: Series, chart: Chart, x_range: Range | None, y_range: Range | None) -> None:
+    colour, marker = LIGHT[series.style.colour], MARKERS[series.style.symbol]
     x, y = np.asarray(series.x, float), np.asarray(series.y, float)
     finite = np.where(np.isfinite(y), y, np.nan)
     if series.kind in ("line", "step", "faint"):
@@ -136,9 +135,11 @@ def _draw_series(
         axis.plot(x, np.where(inside, finite, np.nan), color=colour, lw=0.9, alpha=0.6)
         if series.low is not None and series.high is not None:
             top = np.where(np.isfinite(series.high), series.high, np.finfo(np.float32).max)
-            axis.vlines(x[inside], series.low[inside], top[inside], color=colour, lw=1.3)
-    size = 4.7 if series.kind == "points" else 3.9 if len(x) > 1 else 5.5
-    axis.plot(x[inside], y[inside], marker, ms=size, color=colour, mew=0, alpha=0.85, zorder=3)
+            across, at = (axis.vlines, x) if chart.y_names is None else (axis.hlines, y)
+            across(at[inside], series.low[inside], top[inside], color=colour, lw=1.3)
+    thin = series.kind == "cloud"
+    size = 2.2 if thin else 4.7 if series.kind == "points" else 3.9 if len(x) > 1 else 5.5
+    axis.plot(x[inside], y[inside], marker, ms=size, color=colour, mew=0, alpha=0.4 if thin else 0.85, zorder=3)
     if y_range:
         _arrows(axis, x[y > y_range[1]], y_range[1], "^", colour, vertical=True)
     elif x_range:
@@ -173,7 +174,9 @@ def _ticks(axis: Any, chart: Chart) -> None:
             scale.set_minor_formatter(NullFormatter())
         else:
             scale.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
-        scale.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
+        percent = chart.y_percent and scale is axis.yaxis
+        form = (lambda value, _: f"{value:.0%}") if percent else (lambda value, _: short_number(value))
+        scale.set_major_formatter(FuncFormatter(form))
     if chart.x_names is not None:
         axis.set_xticks(range(len(chart.x_names)), [shown(str(n), 12) for n in chart.x_names])
     if chart.y_names is not None:
@@ -183,20 +186,13 @@ def _ticks(axis: Any, chart: Chart) -> None:
 
 def _labels(axis: Any, chart: Chart, first: bool, last: bool) -> None:
     """Only the outer panels are labelled where the axes are the same for all."""
-    axis.tick_params(labelleft=first or not _shared(chart, "y"), labelbottom=last or not _shared(chart, "x"))
+    axis.tick_params(labelleft=first or not chart.shares_y, labelbottom=last or not chart.shares_x)
     if first and chart.y_label:
         axis.set_ylabel(plain(chart.y_label))
 
 
-def _shared(chart: Chart, axis: str) -> bool:
-    if axis == "x":
-        return chart.x_range is not None and all(panel.x_range is None for panel in chart.panels)
-    fixed = chart.y_range is not None and all(panel.y_range is None for panel in chart.panels)
-    return fixed or chart.y_names is not None
-
-
 def _legend_columns(chart: Chart, width: float) -> int:
-    longest = max((len(shown(entry.group)) for entry in chart.legend), default=1)
+    longest = max((len(shown(entry.label or entry.group)) for entry in chart.legend), default=1)
     return max(1, min(len(chart.legend), int((width - 0.6) / (0.07 * longest + 0.6))))
 
 
@@ -213,30 +209,32 @@ def _legend(figure: Any, chart: Chart, rows: int, place: tuple[float, float]) ->
         Line2D([], [], **_line(e.style, 1.8), marker=MARKERS[e.style.symbol] if e.marker else "", markersize=5)
         for e in chart.legend
     ]
-    labels = [shown(entry.group) for entry in chart.legend]
+    names = [shown(entry.label or entry.group) for entry in chart.legend]
     figure.legend(
-        handles, labels, loc="upper center", bbox_to_anchor=place, ncols=math.ceil(len(labels) / rows), frameon=False,
+        handles, names, loc="upper center", bbox_to_anchor=place, ncols=math.ceil(len(names) / rows), frameon=False,
         borderpad=0, borderaxespad=0, handlelength=2.6, labelspacing=0.45,
     )  # fmt: skip
 
 
 def _line(style: Style, width: float) -> dict[str, Any]:
-    return {"color": COLOURS[style.colour], "ls": DASHES[style.dash], "lw": width}
+    return {"color": LIGHT[style.colour], "ls": DASHES[style.dash], "lw": width}
 
 
-def _save(figure: Any, path: Path, source: str) -> Path:
+def save(figure: Any, path: Path, source: str, dpi: int = 130) -> Path:
+    """PNG, PDF or SVG; the same figure makes the same bytes."""
     kind = path.suffix[1:]
-    about = {"Description": source} if kind == "png" else {"Subject": source, "CreationDate": None}
+    undated = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
+    about = {"Subject" if kind == "pdf" else "Description": source, **undated}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # a name in letters that the font lacks: boxes say so
-        write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=130, format=kind, metadata=about))
+        write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=dpi, format=kind, metadata=about))
     return path
 
 
 def plain(text: str) -> str:
     """Names come from files: a dollar sign in one must not be read as mathematics."""
-    return charts.one_line(text).replace("$", r"\$")
+    return labels.one_line(text).replace("$", r"\$")
 
 
 def shown(text: str, longest: int = LONGEST) -> str:
-    return plain(charts.shown(text, longest))
+    return plain(labels.shown(text, longest))
