@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ropeval.data import Dataset, make_problem
+from ropeval.data import Dataset
 from ropeval.encoders.critic import critic_features
 from ropeval.policies import load_policy
 from tests.policies.hostile import FILES
