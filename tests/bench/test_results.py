@@ -7,8 +7,9 @@ import pytest
 
 from ropeval.bench.results.missing import find_gaps_of_all
 from ropeval.bench.results.report import write_report
-from ropeval.bench.results.rows import load_curves, load_rows, load_study
+from ropeval.bench.results.rows import load_curves, load_rows
 from ropeval.bench.results.together import load_results
+from ropeval.bench.run.study import read_study
 from ropeval.errors import UserError
 from tests.bench.studies import curve, hyper, row, runs, small_study, write_study
 
@@ -33,7 +34,7 @@ def test_one_folder_gives_what_stands_in_it(tmp_path):
     folder = small_study(tmp_path)
     results = load_results([folder])
     assert results.rows.equals(load_rows(folder))
-    assert results.study == load_study(folder)
+    assert results.study == read_study(folder)
     assert results.curves(2).equals(load_curves(folder, 2))
     assert results.logs == []
 

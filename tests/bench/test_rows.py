@@ -5,7 +5,8 @@ import json
 import polars as pl
 import pytest
 
-from ropeval.bench.results.rows import CURVES, ROWS, load_curves, load_failures, load_rows, load_study
+from ropeval.bench.results.rows import CURVES, ROWS, load_curves, load_failures, load_rows
+from ropeval.bench.run.study import read_study
 from ropeval.errors import UserError
 from tests.bench.studies import curve, row, runs, small_study, write_study
 
@@ -84,7 +85,9 @@ def test_a_run_that_stands_there_twice_is_refused(tmp_path):
     pl.DataFrame([row("t", "fqe", 1.0, seed=1, unit="again")], schema=ROWS).write_parquet(
         folder / "units" / "again.rows.parquet"
     )
-    with pytest.raises(UserError, match=r"twice \(.*task t, method fqe, .*seed 1; in units again, t-fqe\)"):
+    with pytest.raises(
+        UserError, match=r"twice \(.*task t, policy evaluated, method fqe, .*seed 1; in units again, t-fqe\)"
+    ):
         load_rows(folder)
 
 
@@ -143,14 +146,14 @@ def test_failures_are_listed_unless_a_later_attempt_succeeded(tmp_path):
 
 def test_what_is_no_study_is_said_to_be_none(tmp_path):
     with pytest.raises(UserError, match="no such folder"):
-        load_study(tmp_path / "absent")
+        read_study(tmp_path / "absent")
     with pytest.raises(UserError, match=r"no study\.json"):
-        load_study(tmp_path)
+        read_study(tmp_path)
     (tmp_path / "study.json").write_text("{", encoding="utf-8")
     with pytest.raises(UserError, match=r"study\.json: cannot be read as JSON"):
-        load_study(tmp_path)
+        read_study(tmp_path)
     (tmp_path / "study.json").write_text(json.dumps([]), encoding="utf-8")
     with pytest.raises(UserError, match=r"study\.json: holds list"):
-        load_study(tmp_path)
+        read_study(tmp_path)
     with pytest.raises(UserError, match="no unit has finished yet"):
         load_rows(tmp_path)

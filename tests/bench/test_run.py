@@ -20,9 +20,9 @@ from ropeval.bench.data.task_data import load_task
 from ropeval.bench.data.tasks import find_task
 from ropeval.bench.results.rows import load_curves, load_rows
 from ropeval.bench.run.local import largest_unit, run_study, study_status
+from ropeval.bench.run.problems import Problems
 from ropeval.bench.run.store import Store
 from ropeval.bench.run.study import Study, make_groups
-from ropeval.bench.run.unit import problem_of
 from ropeval.cli.main import main
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
@@ -166,7 +166,7 @@ def test_seconds_are_those_of_all_attempts(data, tmp_path, monkeypatch):
         patch.setattr("ropeval.bench.run.unit.time", an_hour_ago)  # when this attempt began
         with pytest.raises(KeyboardInterrupt):
             run_study(study, [TASK], store, data, interrupt)
-    assert list((tmp_path / "s" / "work").glob("*/fqe.npz"))
+    assert list((tmp_path / "s" / "work").glob("*/*/fqe.npz"))
     assert run_study(study, [TASK], store, data).members == 2
     seconds = load_rows(tmp_path / "s").filter(method="fqe")["seconds"]
     assert seconds.is_between(3600, 2 * 3600).all()
@@ -196,7 +196,8 @@ def test_each_row_has_the_warnings_of_its_member(data, tmp_path, monkeypatch):
     run(STUDY.model_copy(update={"methods": ["rope+fqe", "fqe"]}), tmp_path / "s", data)
     rows = pl.concat(map(pl.read_parquet, sorted((tmp_path / "s" / "units").glob("*.rows.parquet"))))
     said = [json.loads(words) for words in rows.filter(method="rope+fqe")["warnings"]]
-    assert said == [[], ["member 1 collapsed; beware"], *[[]] * 6]
+    warning = {"code": "collapse", "severity": "severe", "message": "member 1 collapsed; beware"}
+    assert said == [[], [warning], *[[]] * 6]
     assert set(rows.filter(method="fqe")["warnings"]) == {"[]"}
 
 
@@ -257,7 +258,7 @@ def test_damaged_rows_are_named_whichever_method_is_run(data, tmp_path):
 
 
 def test_units_are_sized_to_the_memory(data):
-    problem = problem_of(STUDY, load_task(TASK, data))
+    problem = Problems(STUDY, load_task(TASK, data)).first
     rope = next(g for g in make_groups(STUDY, [TASK]) if g.method == "rope+fqe")
     of_one = len(problem.dataset) * 2 * problem.transitions.dim * 4
     assert largest_unit(rope, problem, "gpu", 5 * of_one) == 5
@@ -319,7 +320,7 @@ def test_two_processes_one_of_them_killed_and_then_resumed(finished, data, tmp_p
         (["run", "smoke.toml", "--tasks", "d4rl/*"], "task of this study"),
         (["run", "smoke.toml", "--methods", "fqx"], "method of this study"),
         (["run", "smoke.toml", "--seeds", "0"], "--seeds is 0"),
-        (["run", "paper.toml"], "--policies DIR"),
+        (["run", "paper.toml", "--tasks", "d4rl/*"], "--policies DIR"),
         (["status", "."], "no study here"),
         (["report", "."], "no study"),
     ],

@@ -6,21 +6,22 @@ import pytest
 
 from ropeval.bench.results.curve_bands import Curve, error_line, gather, line, role
 from ropeval.bench.results.missing import find_gaps
-from ropeval.bench.results.rows import Failure, load_curves, load_rows, load_study
+from ropeval.bench.results.rows import Failure, load_curves, load_rows
 from ropeval.bench.results.summary import TrueValues, setting_order, summarise
+from ropeval.bench.run.study import read_study
 from tests.bench.studies import hyper, row, runs, small_study, write_study
 
 
 @pytest.fixture
 def small(tmp_path):
     folder = small_study(tmp_path)
-    return summarise(load_rows(folder), load_study(folder))
+    return summarise(load_rows(folder), read_study(folder))
 
 
 def test_baselines_come_first_then_the_study_s_order(tmp_path):
     rows = [row("b", name, 1.0) for name in ("zzz", "fqe", "mean-return", "mean-reward")] + [row("a", "fqe", 1.0)]
     folder = write_study(tmp_path, rows, methods=["fqe"], tasks=["b"])
-    summary = summarise(load_rows(folder), load_study(folder))
+    summary = summarise(load_rows(folder), read_study(folder))
     assert summary.methods == ["mean-reward", "mean-return", "fqe", "zzz"]
     assert summary.tasks == ["b", "a"]
 
@@ -29,7 +30,7 @@ def test_tasks_stand_in_the_order_of_the_registry_then_in_the_study_s(tmp_path):
     asked = ["mine/z", "sac/hopper", "d4rl/hopper-random", "mine/a", "d4rl/halfcheetah-random"]
     rows = [row(task, "fqe", 1.0) for task in [*asked, "mine/b"]]
     folder = write_study(tmp_path, rows, tasks=asked, seeds=2)
-    study, found = load_study(folder), load_rows(folder)
+    study, found = read_study(folder), load_rows(folder)
     wanted = ["d4rl/halfcheetah-random", "d4rl/hopper-random", "sac/hopper", "mine/z", "mine/a", "mine/b"]
     assert summarise(found, study).tasks == wanted
     assert list(dict.fromkeys(gap.task for gap in find_gaps(study, found, []))) == wanted
@@ -65,7 +66,7 @@ def test_without_a_grid_there_is_nothing_to_choose(small):
 def test_a_grid_without_the_default_says_so(tmp_path):
     rows = runs("t", "rope+fqe", [110.0], hyper=hyper(rope__beta=3.0), default=False)
     folder = write_study(tmp_path, rows)
-    summary = summarise(load_rows(folder), load_study(folder))
+    summary = summarise(load_rows(folder), read_study(folder))
     assert summary.score("discounted", "t", "rope+fqe", "default") is None
     assert summary.score("discounted", "t", "rope+fqe", "best").interval.value == pytest.approx(0.1)
 
@@ -74,7 +75,7 @@ def test_divergence_in_a_grid(tmp_path):
     rows = runs("t", "rope+fqe", [None] * 4, hyper=hyper(b=1), default=True)
     rows += runs("t", "rope+fqe", [None, 110.0, 110.0, 110.0], hyper=hyper(b=2), default=False)
     folder = write_study(tmp_path, rows)
-    summary = summarise(load_rows(folder), load_study(folder))
+    summary = summarise(load_rows(folder), read_study(folder))
     found = {c: summary.score("discounted", "t", "rope+fqe", c) for c in ("default", "median", "best")}
     assert found["default"].interval.diverged
     assert found["default"].diverged == 4
@@ -87,7 +88,7 @@ def test_divergence_in_a_grid(tmp_path):
 def test_an_undefined_error_keeps_the_counts(tmp_path):
     rows = runs("t", "fqe", [1.0, None, 2.0], truth_discounted=4.0, random_discounted=4.0)
     folder = write_study(tmp_path, rows)
-    summary = summarise(load_rows(folder), load_study(folder))
+    summary = summarise(load_rows(folder), read_study(folder))
     score = summary.score("discounted", "t", "fqe", "default")
     assert (score.interval, score.runs, score.diverged) == (None, 3, 1)
     assert "worth the same, 4" in summary.truths["discounted", "t"].trouble
@@ -105,7 +106,7 @@ def test_troubles_of_the_truth_are_named():
 def test_overall_is_the_iqm_of_all_tasks_together(tmp_path):
     rows = runs("a", "fqe", [100.0, 110.0]) + runs("b", "fqe", [120.0, 190.0]) + runs("c", "other", [100.0, 100.0])
     folder = write_study(tmp_path, rows)
-    interval, tasks = summarise(load_rows(folder), load_study(folder)).overall("discounted", "fqe")
+    interval, tasks = summarise(load_rows(folder), read_study(folder)).overall("discounted", "fqe")
     assert interval.value == pytest.approx((0.1 + 0.2) / 2)
     assert tasks == ["a", "b"]
 
@@ -121,7 +122,7 @@ def test_settings_sort_as_people_would():
 class TestGaps:
     def test_a_whole_study_has_none(self, tmp_path):
         folder = small_study(tmp_path)
-        assert find_gaps(load_study(folder), load_rows(folder), []) == []
+        assert find_gaps(read_study(folder), load_rows(folder), []) == []
 
     def test_missing_tasks_methods_settings_and_seeds(self, tmp_path):
         rows = runs("a", "fqe", [1.0, 2.0, 3.0]) + runs("b", "fqe", [1.0])
@@ -130,7 +131,7 @@ class TestGaps:
             tmp_path, rows, tasks=["a", "b"], methods=["fqe", "rope+fqe"], seeds=3, grid={"rope+fqe": {"b": [1, 2]}}
         )
         failed = [Failure("u", "b", "rope+fqe", "{}", "out of memory")]
-        gaps = {(g.task, g.method, g.hyper): g[3:] for g in find_gaps(load_study(folder), load_rows(folder), failed)}
+        gaps = {(g.task, g.method, g.hyper): g[3:] for g in find_gaps(read_study(folder), load_rows(folder), failed)}
         assert gaps == {
             ("a", "mean-reward", ""): (0, 1, ""),
             ("a", "mean-return", ""): (0, 1, ""),
@@ -146,27 +147,27 @@ class TestGaps:
         rows += runs("a", "mean-return", [1.0])
         folder = write_study(tmp_path, rows, grid={"rope+fqe": {"d": ["X", "X/2"], "b": [1]}})
         failed = [Failure("u", "a", "rope+fqe", '{"d": "X/2"}', "no memory"), Failure("v", "a", "fqe", "{}", "other")]
-        (gap,) = find_gaps(load_study(folder), load_rows(folder), failed)
+        (gap,) = find_gaps(read_study(folder), load_rows(folder), failed)
         assert (gap.hyper, gap.present, gap.expected, gap.reason) == (hyper(b=1, d="X/2"), 0, 2, "no memory")
 
     def test_patterns_stand_for_the_tasks_that_are_known(self, tmp_path):
         rows = [row("d4rl/hopper-medium", m, 1.0) for m in ("mean-reward", "mean-return")]
         folder = write_study(tmp_path, rows, tasks=["d4rl/hopper-*", "my.py:TASK"])
-        gaps = find_gaps(load_study(folder), load_rows(folder), [])
+        gaps = find_gaps(read_study(folder), load_rows(folder), [])
         assert {gap.task for gap in gaps} == {"d4rl/hopper-random", "d4rl/hopper-medium-expert"}
 
 
 class TestLines:
     def test_curves_become_arrays(self, tmp_path):
         folder = small_study(tmp_path)
-        curve = gather(load_curves(folder))["made/one", "fqe", "{}", "fqe", "estimate"]
+        curve = gather(load_curves(folder), load_rows(folder))["made/one", "fqe", "{}", "fqe", "estimate"]
         assert curve.steps.tolist() == [10, 20, 30]
         assert curve.values[:, 2].tolist() == [101.0, 102.0, 103.0, 104.0]
 
     def test_steps_that_a_seed_lacks_are_left_out(self, tmp_path):
         folder = small_study(tmp_path)
         curves = load_curves(folder).filter(~((pl.col("seed") == 2) & (pl.col("step") == 20)))
-        curve = gather(curves)["made/one", "fqe", "{}", "fqe", "estimate"]
+        curve = gather(curves, load_rows(folder))["made/one", "fqe", "{}", "fqe", "estimate"]
         assert curve.steps.tolist() == [10, 30]
         assert curve.values.shape == (4, 2)
 
@@ -174,10 +175,10 @@ class TestLines:
         folder = small_study(tmp_path)
         step = pl.when(pl.col("seed") == 2).then(pl.col("step") + 1).otherwise(pl.col("step"))
         name = ("made/one", "fqe", "{}", "fqe", "estimate")
-        assert name not in gather(load_curves(folder).with_columns(step))
+        assert name not in gather(load_curves(folder).with_columns(step), load_rows(folder))
 
     def test_the_error_over_training_ends_at_the_table_s(self, small, tmp_path):
-        curve = gather(load_curves(tmp_path))["made/one", "fqe", "{}", "fqe", "estimate"]
+        curve = gather(load_curves(tmp_path), load_rows(tmp_path))["made/one", "fqe", "{}", "fqe", "estimate"]
         found = error_line(curve, small.truths["discounted", "made/one"])
         assert found.value == pytest.approx([1.0, 1 - 0.5125, 0.025])
         assert np.all(found.low <= found.value)

@@ -6,16 +6,20 @@ import pytest
 from ropeval.bench.results.curve_bands import gather
 from ropeval.bench.results.report.charts import all_charts
 from ropeval.bench.results.report.training import training_charts
-from ropeval.bench.results.rows import BASELINES, load_curves, load_rows, load_study
+from ropeval.bench.results.rows import BASELINES, load_curves, load_rows
 from ropeval.bench.results.summary import summarise
+from ropeval.bench.run.study import read_study
 from ropeval.report.charts import Palette
 from tests.bench.studies import curve, hyper, runs, small_study, write_study
 
 
 def charts_of(folder):
-    summary = summarise(load_rows(folder), load_study(folder))
+    summary = summarise(load_rows(folder), read_study(folder))
     palette = Palette(summary.methods, BASELINES)
-    made = [*all_charts(summary, palette), *training_charts(summary, gather(load_curves(folder)), palette)]
+    made = [
+        *all_charts(summary, palette),
+        *training_charts(summary, gather(load_curves(folder), load_rows(folder)), palette),
+    ]
     return {chart.slug: chart for chart in made}
 
 

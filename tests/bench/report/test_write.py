@@ -130,7 +130,14 @@ def hostile_study(folder):
     for one in rows:
         curves += curve(one, one["method"].rpartition("+")[2], "estimate", {1: 0.0, 2: one["estimate"]})
     failure = dict.fromkeys(("task", "method", "error"), HOSTILE[0]) | {"hyper": {HOSTILE[2]: HOSTILE[0]}}
-    return write_study(folder, rows, curves, failures={"x": failure}, name=HOSTILE[0], tasks=[], methods=HOSTILE)
+    return write_study(folder, rows, curves, failures={"x": failure}, tasks=HOSTILE, methods=HOSTILE)
+
+
+def test_a_study_of_a_hostile_name_is_refused(tmp_path):
+    folder = write_study(tmp_path / "study", [row("t", "fqe", 1.0)], name=HOSTILE[0])
+    with pytest.raises(UserError, match=r"study\.json: name is .* String should match pattern"):
+        write_report(folder, tmp_path / "out", WORDS)
+    assert not (tmp_path / "out").exists()
 
 
 def test_hostile_names_are_only_words(tmp_path):

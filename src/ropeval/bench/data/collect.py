@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from ropeval.bench.data.episodes import make_environment
 from ropeval.bench.data.policy_files import LocatedPolicy, locate
 from ropeval.bench.data.streams import Stream
 from ropeval.bench.data.task_data import DEFAULT_DATA, TaskData, is_collected, load_task
@@ -60,6 +61,7 @@ def collect(
         return folder
     located = {role: locate(task, role, policies) for role in ROLES}
     loaded = {role: source.load() for role, source in located.items()}
+    make_environment(task.environment)[0].close()  # refuses what is not installed, before anything is written
     plan = _plan(task, seed, truth_episodes, located, loaded)
     with _only_one(folder):
         if overwrite:
