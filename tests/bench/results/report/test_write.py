@@ -239,3 +239,27 @@ def test_progress_goes_forward_to_the_end(tmp_path):
 def _words(folder):
     write_report(folder, folder / "report", ["md", "tex", "html"])
     return (folder / "report" / "report.md").read_text(encoding="utf-8")
+
+
+def test_a_task_with_several_policies_has_a_line_for_each(tmp_path):
+    rows = [
+        one
+        for p in ("a", "b")
+        for m in ("mean-reward", "mean-return", "fqe")
+        for one in runs("t", m, [110.0], policy=p)
+    ]
+    text = _words(write_study(tmp_path / "study", rows))
+    assert "6 runs of 3 methods on 1 task (2 cases of task and policy)" in text
+    assert re.findall(r"^\| (t · \w) \| \**0\.100", text, flags=re.MULTILINE) == ["t · a", "t · b"]
+    assert "Nothing of the study is missing" in text
+
+
+def test_facts_that_speak_against_the_tables_are_warnings_on_the_page(tmp_path):
+    folder = write_study(tmp_path / "study", runs("t", "fqe", [110.0]), seeds=3, methods=["fqe", "lspe"])
+    _words(folder)
+    page = (folder / "report" / "report.html").read_text(encoding="utf-8")
+    kinds = re.findall(r'<div class="note (\w+)">.*?<strong>(\w+)</strong> ([^<]*)', page)
+    found = {sentence.split(" ")[0]: (kind, word) for kind, word, sentence in kinds}
+    assert found["1"] == ("note", "info")
+    assert found["5"] == ("warning", "warning")
+    assert found["mean-reward"] == ("warning", "warning")

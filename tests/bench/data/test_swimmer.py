@@ -11,7 +11,7 @@ from ropeval.bench.data.episodes import Player  # noqa: E402
 from ropeval.bench.data.swimmer import Swimmer, swimmer_xml  # noqa: E402
 from ropeval.policies import UniformPolicy, load_policy  # noqa: E402
 
-REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "reference" / "custom_swimmer.xml"
+REFERENCE = Path(__file__).resolve().parents[4] / "shared" / "reference" / "custom_swimmer.xml"
 ENVIRONMENT = "ropeval.bench.data.swimmer:ropeval/Swimmer20-v0"
 LOOKS = ("light_", "mat_", "tex_", "name", "geom_matid", "geom_rgba", "text_", "numeric_", "signature", "nbuffer",
          "nlight", "nmat", "ntex", "nnames")  # fmt: skip

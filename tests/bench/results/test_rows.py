@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from ropeval.bench.results.rows import CURVES, ROWS, load_curves, load_failures, load_rows
+from ropeval.bench.results.rows import CURVES, ROWS, load_curves, load_failures, load_rows, warnings_of
 from ropeval.bench.run.study import read_study
 from ropeval.errors import UserError
 from tests.bench.studies import curve, row, runs, small_study, write_study
@@ -157,3 +157,41 @@ def test_what_is_no_study_is_said_to_be_none(tmp_path):
         read_study(tmp_path)
     with pytest.raises(UserError, match="no unit has finished yet"):
         load_rows(tmp_path)
+
+
+OLDER = ("policy", "split", "low", "high", "seconds_prepare", "extras")
+
+
+def test_rows_of_an_earlier_version_are_read_as_they_were_meant(tmp_path):
+    one = row("t", "fqe", 3.0)
+    folder = write_study(tmp_path, [one], curve(one, "fqe", "loss", {1: 0.5}))
+    for path in folder.glob("units/*.parquet"):
+        pl.read_parquet(path).drop(OLDER, strict=False).write_parquet(path)
+    (read,) = load_rows(folder).iter_rows(named=True)
+    assert [read[name] for name in OLDER] == ["evaluated", "", None, None, 0.0, "{}"]
+    assert load_curves(folder)["policy"].to_list() == ["evaluated"]
+
+
+def test_policies_of_a_task_differ_in_their_truth_but_not_in_their_log(tmp_path):
+    rows = [row("t", "fqe", 1.0, policy="a"), row("t", "fqe", 1.0, policy="b", truth_discounted=7.0)]
+    assert len(load_rows(write_study(tmp_path / "fine", rows))) == 2
+    with pytest.raises(UserError, match=r"rows of task t disagree about data_sha256"):
+        load_rows(write_study(tmp_path / "logs", [rows[0], rows[1] | {"data_sha256": "another"}]))
+    with pytest.raises(UserError, match=r"rows of task t · b disagree about truth_discounted"):
+        load_rows(write_study(tmp_path / "truths", [*rows, row("t", "lspe", 1.0, policy="b", truth_discounted=8.0)]))
+
+
+def test_a_failure_of_one_policy_is_listed_beside_the_rows_of_the_others(tmp_path):
+    failure = {"unit": "unit0", "task": "t", "method": "fqe", "policy": "b", "error": "no"}
+    folder = write_study(tmp_path, [row("t", "fqe", 1.0, policy="a")], failures={"unit0.b": failure})
+    (found,) = load_failures(folder)
+    assert (found.unit, found.policy) == ("unit0", "b")
+    assert found.concerns("t · b")
+    assert not found.concerns("t · a")
+    assert not found.concerns("t")
+
+
+def test_warnings_carry_their_severity_and_older_ones_say_that_it_is_unknown():
+    new = {"code": "collapse", "severity": "severe", "message": "m"}
+    assert warnings_of(json.dumps([new])) == [new]
+    assert warnings_of(json.dumps(["m"])) == [{"code": "unknown", "severity": "unknown", "message": "m"}]

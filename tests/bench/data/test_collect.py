@@ -17,7 +17,7 @@ from ropeval.bench.data.tasks import Task, find_task
 from ropeval.data.columns import read_metadata
 from ropeval.errors import UserError
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 TOY = f"{HERE / 'toy_tasks.py'}:toy/countdown"
 
 

@@ -10,7 +10,7 @@ from ropeval.bench.data.policy_files import locate
 from ropeval.bench.data.tasks import PolicySource, Task, all_tasks, find_task, find_tasks
 from ropeval.errors import UserError
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 KINDS = ("random", "medium", "medium-expert")
 TWELVE = {
     *(f"d4rl/{body}-{kind}" for body in ("halfcheetah", "walker2d", "hopper") for kind in KINDS),

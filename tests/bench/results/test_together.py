@@ -5,7 +5,6 @@ import json
 import polars as pl
 import pytest
 
-from ropeval.bench.results.missing import find_gaps_of_all
 from ropeval.bench.results.report import write_report
 from ropeval.bench.results.rows import load_curves, load_rows
 from ropeval.bench.results.together import load_results
@@ -141,22 +140,3 @@ def test_curves_without_a_step_in_common_are_left_out(published, tmp_path):
     other = write_study(tmp_path / "other", rows[2:], points)
     write_report([published, other], tmp_path / "out", ["csv"])
     assert not (tmp_path / "out" / "figures" / "errors-discounted-default.csv").exists()
-
-
-class TestGaps:
-    def test_nobody_asks_for_the_methods_of_one_study_on_the_tasks_of_another(self, published, tmp_path):
-        rows = runs("u", "new", [1.0, 2.0, 3.0]) + [row("u", b, 1.0) for b in ("mean-reward", "mean-return")]
-        results = load_results([published, write_study(tmp_path / "mine", rows)])
-        assert find_gaps_of_all(results.parts, results.rows) == []
-
-    def test_what_one_study_lacks_another_folder_may_hold(self, published, tmp_path):
-        rows = runs("t", "new", [1.0, 2.0])
-        folder = write_study(tmp_path / "mine", rows, methods=["new", "fqe", "lspe"], seeds=3)
-        results = load_results([folder, published])
-        gaps = {(g.method, g.hyper): (g.present, g.expected) for g in find_gaps_of_all(results.parts, results.rows)}
-        assert gaps == {("new", "{}"): (2, 3), ("fqe", "{}"): (2, 3), ("lspe", ""): (0, 3)}
-
-    def test_a_study_of_another_protocol_lacks_nothing_here(self, published, tmp_path):
-        folder = write_study(tmp_path / "mine", runs("u", "new", [1.0], protocol="paper"), tasks=["u", "v"])
-        results = load_results([published, folder])
-        assert find_gaps_of_all(results.parts, results.rows.filter(protocol="standard")) == []

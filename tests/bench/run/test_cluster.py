@@ -7,12 +7,12 @@ import time
 import pytest
 
 from ropeval.cli.main import main
-from tests.bench.test_run import data, finished, own_tasks, scores, write_toml  # noqa: F401
+from tests.bench.run.toy_study import scores, write_toml
 
 pytest.importorskip("ray", reason="Ray is not installed")
 
 
-def test_a_node_dies_and_the_rows_are_the_same(finished, data, tmp_path):  # noqa: F811
+def test_a_node_dies_and_the_rows_are_the_same(finished, data, tmp_path):
     from ray.cluster_utils import Cluster
 
     study, out = write_toml(tmp_path / "toy.toml"), tmp_path / "out"

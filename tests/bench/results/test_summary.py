@@ -1,12 +1,10 @@
 """What the tables show, from rows whose answers can be worked out by hand."""
 
 import numpy as np
-import polars as pl
 import pytest
 
-from ropeval.bench.results.curve_bands import Curve, error_line, gather, line, role
 from ropeval.bench.results.missing import find_gaps
-from ropeval.bench.results.rows import Failure, load_curves, load_rows
+from ropeval.bench.results.rows import load_rows
 from ropeval.bench.results.summary import TrueValues, setting_order, summarise
 from ropeval.bench.run.study import read_study
 from tests.bench.studies import hyper, row, runs, small_study, write_study
@@ -119,82 +117,15 @@ def test_settings_sort_as_people_would():
     assert sorted([hyper(b=None), hyper(b="X/0"), hyper(b=[1]), hyper(b=True)], key=setting_order)  # no crash
 
 
-class TestGaps:
-    def test_a_whole_study_has_none(self, tmp_path):
-        folder = small_study(tmp_path)
-        assert find_gaps(read_study(folder), load_rows(folder), []) == []
-
-    def test_missing_tasks_methods_settings_and_seeds(self, tmp_path):
-        rows = runs("a", "fqe", [1.0, 2.0, 3.0]) + runs("b", "fqe", [1.0])
-        rows += runs("a", "rope+fqe", [1.0] * 3, hyper=hyper(b=1))
-        folder = write_study(
-            tmp_path, rows, tasks=["a", "b"], methods=["fqe", "rope+fqe"], seeds=3, grid={"rope+fqe": {"b": [1, 2]}}
-        )
-        failed = [Failure("u", "b", "rope+fqe", "{}", "out of memory")]
-        gaps = {(g.task, g.method, g.hyper): g[3:] for g in find_gaps(read_study(folder), load_rows(folder), failed)}
-        assert gaps == {
-            ("a", "mean-reward", ""): (0, 1, ""),
-            ("a", "mean-return", ""): (0, 1, ""),
-            ("a", "rope+fqe", hyper(b=2)): (0, 3, ""),
-            ("b", "mean-reward", ""): (0, 1, ""),
-            ("b", "mean-return", ""): (0, 1, ""),
-            ("b", "fqe", "{}"): (1, 3, ""),
-            ("b", "rope+fqe", ""): (0, 6, "out of memory"),
-        }
-
-    def test_a_failed_unit_explains_the_settings_that_it_held(self, tmp_path):
-        rows = runs("a", "rope+fqe", [1.0, 2.0], hyper='{"b":1,"d":"X"}') + runs("a", "mean-reward", [1.0])
-        rows += runs("a", "mean-return", [1.0])
-        folder = write_study(tmp_path, rows, grid={"rope+fqe": {"d": ["X", "X/2"], "b": [1]}})
-        failed = [Failure("u", "a", "rope+fqe", '{"d": "X/2"}', "no memory"), Failure("v", "a", "fqe", "{}", "other")]
-        (gap,) = find_gaps(read_study(folder), load_rows(folder), failed)
-        assert (gap.hyper, gap.present, gap.expected, gap.reason) == (hyper(b=1, d="X/2"), 0, 2, "no memory")
-
-    def test_patterns_stand_for_the_tasks_that_are_known(self, tmp_path):
-        rows = [row("d4rl/hopper-medium", m, 1.0) for m in ("mean-reward", "mean-return")]
-        folder = write_study(tmp_path, rows, tasks=["d4rl/hopper-*", "my.py:TASK"])
-        gaps = find_gaps(read_study(folder), load_rows(folder), [])
-        assert {gap.task for gap in gaps} == {"d4rl/hopper-random", "d4rl/hopper-medium-expert"}
-
-
-class TestLines:
-    def test_curves_become_arrays(self, tmp_path):
-        folder = small_study(tmp_path)
-        curve = gather(load_curves(folder), load_rows(folder))["made/one", "fqe", "{}", "fqe", "estimate"]
-        assert curve.steps.tolist() == [10, 20, 30]
-        assert curve.values[:, 2].tolist() == [101.0, 102.0, 103.0, 104.0]
-
-    def test_steps_that_a_seed_lacks_are_left_out(self, tmp_path):
-        folder = small_study(tmp_path)
-        curves = load_curves(folder).filter(~((pl.col("seed") == 2) & (pl.col("step") == 20)))
-        curve = gather(curves, load_rows(folder))["made/one", "fqe", "{}", "fqe", "estimate"]
-        assert curve.steps.tolist() == [10, 30]
-        assert curve.values.shape == (4, 2)
-
-    def test_seeds_without_a_step_in_common_make_no_curve(self, tmp_path):
-        folder = small_study(tmp_path)
-        step = pl.when(pl.col("seed") == 2).then(pl.col("step") + 1).otherwise(pl.col("step"))
-        name = ("made/one", "fqe", "{}", "fqe", "estimate")
-        assert name not in gather(load_curves(folder).with_columns(step), load_rows(folder))
-
-    def test_the_error_over_training_ends_at_the_table_s(self, small, tmp_path):
-        curve = gather(load_curves(tmp_path), load_rows(tmp_path))["made/one", "fqe", "{}", "fqe", "estimate"]
-        found = error_line(curve, small.truths["discounted", "made/one"])
-        assert found.value == pytest.approx([1.0, 1 - 0.5125, 0.025])
-        assert np.all(found.low <= found.value)
-        assert np.all(found.value <= found.high)
-
-    def test_what_is_not_finite_is_an_infinite_error(self):
-        values = np.array([[1.0, np.nan], [1.0, 2.0], [1.0, np.inf], [1.0, 2.0]])
-        found = error_line(Curve(np.array([1, 2]), values), TrueValues(0.0, 0.0, 1.0, 0.0))
-        assert found.value.tolist() == [1.0, np.inf]
-        assert not np.isnan(np.stack(found[1:])).any()
-
-    def test_one_seed_has_no_band(self):
-        found = line(Curve(np.array([1]), np.array([[3.0]])))
-        assert found.low == found.value == found.high == 3.0
-
-    def test_stages_by_role(self):
-        assert role("rope+fqe", "rope") == "encoder"
-        assert role("rope+fqe", "fqe") == role("fqe", "fqe") == "estimator"
-        assert role("dr", "behaviour") == "other"
+def test_several_policies_of_a_task_are_cases_of_their_own(tmp_path):
+    rows = [
+        *runs("t", "fqe", [110.0, 110.0], policy="weak"),
+        *runs("t", "fqe", [110.0, 110.0], policy="strong", truth_discounted=200.0),
+        *runs("u", "fqe", [110.0, 110.0]),
+    ]
+    folder = write_study(tmp_path, rows, tasks=["u", "t"])
+    summary = summarise(load_rows(folder), read_study(folder))
+    assert summary.tasks == ["u", "t · strong", "t · weak"]
+    assert summary.truths["discounted", "t · strong"].value == 200.0
+    found = {task: summary.score("discounted", task, "fqe", "default").interval.value for task in summary.tasks}
+    assert found == pytest.approx({"u": 0.1, "t · strong": 0.45, "t · weak": 0.1})
