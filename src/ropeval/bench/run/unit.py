@@ -13,8 +13,8 @@ import jax
 import numpy as np
 import polars as pl
 
-from ropeval.bench.results.rows import ROWS
 from ropeval.bench.run.problems import Problems
+from ropeval.bench.run.schema import ROWS
 from ropeval.bench.run.study import Study, Unit, digest
 from ropeval.bench.run.unit_curves import Curves
 from ropeval.bench.run.unit_rows import Row, judged_columns, member_rows, resampled_row
@@ -46,7 +46,7 @@ class Failed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UnitResult:
-    """Frames with the columns of `ropeval.bench.results.rows`."""
+    """Frames with the columns of `ropeval.bench.run.schema`."""
 
     rows: pl.DataFrame
     curves: pl.DataFrame

@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from ropeval.bench.results.rows import CURVES
+from ropeval.bench.run.schema import CURVES
 from ropeval.bench.run.study import Unit
 from ropeval.learning.engine import Trained
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ropeval.bench.data.task_data import TaskData
 from ropeval.bench.data.truth import PolicyTruth
-from ropeval.bench.results.rows import TRUTHS
+from ropeval.bench.run.schema import TRUTHS
 from ropeval.bench.run.study import Study, Unit, canonical
 from ropeval.evaluation.diagnosis.about_fit import collapsed_members
 from ropeval.evaluation.diagnosis.evidence import diverged_members
