@@ -37,7 +37,7 @@ ADDED = {
 # Nothing is known without these; the rest may be null (an estimate that diverged, a truth nobody measured).
 NEVER_NULL = ("task", "policy", "method", "protocol", "hyper", "default", "seed", "gamma", "diverged")
 ONE_PER_TASK = ("gamma", "data_sha256", *(f"random_{truth}" for truth in TRUTHS))
-ONE_PER_POLICY = ("policy_sha256", "split", *(f"truth_{truth}" for truth in TRUTHS))
+ONE_PER_POLICY = ("policy_sha256", *(f"truth_{truth}" for truth in TRUTHS))
 UNKNOWN = "unknown"  # the severity of a warning that was kept as a sentence
 
 Progress = Callable[[float], None]
