@@ -28,7 +28,7 @@ IMPORTANCE = ("is", "wis", "pdis", "wpdis")
 
 @pytest.fixture(autouse=True)
 def method_of_the_page(request):
-    """What docs/adding-a-method.md writes down is registered while it is looked at."""
+    """What docs/guide/extending.md writes down is registered while it is looked at."""
     if "ridge" not in request.node.name:
         yield
         return
