@@ -34,7 +34,8 @@ def make_learner(method: str) -> Any:
     from ropeval.encoders import bcrl, metrics, similarity
     from ropeval.estimators import behaviour, fqe, model
 
-    size, actions = {"batch": BATCH, "width": WIDTH}, 6
+    size: dict[str, Any] = {"batch": BATCH, "width": WIDTH}
+    actions = 6
     variants = {
         "fqe": fqe.FQEConfig,
         "fqe-clip": fqe.FQEClipConfig,
@@ -79,7 +80,7 @@ def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
     data = Transitions(rows, normal(1000, 1, FEATURES))
     learner = make_learner(method)
     hyper = {"learning_rate": jnp.full(members, 1e-5), "beta": jnp.full(members, 1.0), "scale": jnp.full(members, 1.0)}
-    arranged = engine._choose("auto", data)(learner, data, hyper, engine.member_keys(0, members))
+    arranged = engine._choose("auto", data)(learner, data, hyper, engine.member_keys(0, members), None)
     state = arranged.init()
 
     def chunk(state: Any, length: int) -> tuple[Any, float]:
@@ -129,7 +130,7 @@ def measure_peer(seconds: float) -> dict[str, Any]:
         for package in ("torch==2.13.0", "d3rlpy"):  # torch first, so that nothing resolves it anew
             subprocess.run([python, "-m", "pip", "install", "--quiet", package], check=True)
         (venv / ".ready").touch()
-    command = [python, HERE / "peer_d3rlpy.py", str(BATCH), str(WIDTH), str(FEATURES), str(seconds)]
+    command: list[Any] = [python, HERE / "peer_d3rlpy.py", str(BATCH), str(WIDTH), str(FEATURES), str(seconds)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
 
 

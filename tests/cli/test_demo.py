@@ -2,6 +2,7 @@
 
 import json
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from ropeval.cli.main import main
 from ropeval.data import load_dataset
 from ropeval.policies import load_policy
 
-FOLDER = resources.files("ropeval.demo")
+FOLDER = Path(str(resources.files("ropeval.demo")))
 
 
 def test_the_demo_fits_into_three_megabytes():

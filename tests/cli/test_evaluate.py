@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars
@@ -281,7 +283,7 @@ def nan_reward(columns):
     columns["rewards"][17] = np.nan
 
 
-BAD = {
+BAD: dict[str, tuple[Callable[[], list[Any]], str]] = {
     "missing log": (lambda: ["absent.npz", "policy.npz"], "absent.npz: no such log"),
     "missing policy": (lambda: ["log.npz", "absent.npz"], "absent.npz: no such file"),
     "truncated log": (

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -173,6 +174,9 @@ def test_zero_rewards_are_worth_nothing_much(lq_log, method):
     assert result.value == pytest.approx(0.0, abs=1.0 if any(make_method(method).stages.values()) else 1e-12)
 
 
+OTHERWISE: dict[str, list[Any]] = {"learning_rate": [1e-4, 1e-2], "beta": [0.1, 10.0], "dim": [3, 5]}
+
+
 @pytest.mark.parametrize("name", list(parts()))
 def test_members_of_one_run_may_differ_in_what_a_part_declares(lq_log, name):
     """Two members alike but for one field give two numbers: what is declared is what the part asks its run for."""
@@ -180,7 +184,7 @@ def test_members_of_one_run_may_differ_in_what_a_part_declares(lq_log, name):
     method = make_method(f"{name}+lspe" if name in ENCODERS else name, tiny_settings())
     problem = make_problem(lq_log, lq_policy(0.6), 0.9, draws=draws_for(lq_log))
     for field in entry.spread:
-        values = {"learning_rate": [1e-4, 1e-2], "beta": [0.1, 10.0], "dim": [3, 5]}[field]
+        values = OTHERWISE[field]
         run = Run(member_keys(0, 1)[np.zeros(2, int)], settings={f"{name}.{field}": values})
         first, second = fit(problem, method, run).estimated.values
         assert first != second, field

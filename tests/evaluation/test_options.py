@@ -3,6 +3,7 @@
 import inspect
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -117,7 +118,7 @@ def test_a_new_option_is_one_line(monkeypatch):
     monkeypatch.setattr("ropeval.evaluation.options.Options", more)
 
     @takes_options
-    def ask(**options: object) -> object:
+    def ask(**options: object) -> Any:
         """Asks."""
         return make_options(options)
 

@@ -1,6 +1,7 @@
 """Choosing settings: the tournament finds the exact q among wrong ones, and what it chose is what is used."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,8 +58,9 @@ def test_the_winner_has_the_smallest_loss_and_its_settings_are_used():
     found = tune(problem, method, 0)
     best = int(np.argmin([np.inf if loss is None else loss for loss in found.losses]))
     assert found.chosen == found.candidates[best]
-    assert found.method.configs["fqe"].learning_rate == found.chosen["fqe.learning_rate"]
-    assert found.method.configs["fqe"].width == 8
+    config: Any = found.method.configs["fqe"]
+    assert config.learning_rate == found.chosen["fqe.learning_rate"]
+    assert config.width == 8
     assert len(set(found.values)) == 3
     assert tune(problem, make_method("mean-return"), 0) is None
 
@@ -84,5 +86,6 @@ def test_a_session_keeps_its_choice(tmp_path):
 
 def test_other_fields_stay():
     method = with_settings(make_method("rope+fqe"), {"rope.beta": 10.0, "rope.dim": "X"})
-    assert (method.configs["rope"].beta, method.configs["rope"].dim) == (10.0, "X")
+    rope: Any = method.configs["rope"]
+    assert (rope.beta, rope.dim) == (10.0, "X")
     assert method.configs["fqe"] == make_method("rope+fqe").configs["fqe"]

@@ -74,8 +74,8 @@ def test_resuming_gives_the_same_bits(problem, tmp_path, method):
         if method == "fqe":
             done = ESTIMATORS["fqe"](problem, FQE, run)
             return done.values, done.trained[0]
-        done = ENCODERS["rope"](problem, ROPE, run)
-        return np.asarray(done.transitions.rows.x), done.trained[0]
+        encoded = ENCODERS["rope"](problem, ROPE, run)
+        return np.asarray(encoded.transitions.rows.x), encoded.trained[0]
 
     expected, expected_curves = fit(Run(member_keys(0, 2)))
     checkpoint = Checkpoint(tmp_path, "this run")

@@ -42,7 +42,7 @@ def test_adamw_step_by_hand():
     p = np.array([1.0, -2.0])
     state = start(jnp.asarray(p), transform)
     target, m, v = p.copy(), np.zeros(2), np.zeros(2)
-    for t, g in enumerate(([5.0, 0.1], [-0.5, 0.2]), start=1):
+    for t, g in enumerate(np.array([[5.0, 0.1], [-0.5, 0.2]]), start=1):
         state = descend(state, jnp.asarray(g), transform, jnp.asarray(0.1), tau=0.25)
         g = np.clip(g, -1, 1)
         m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
