@@ -9,11 +9,26 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(tempfile.gettempdir(
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 # The tests themselves run side by side: threads within a small product of matrices would only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Small programs that run for a moment: most of the suite's time went into optimising them. `XLA_FLAGS= make test`
+# compiles them as users do.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
 
 import jax
+import jaxtyping
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Where signatures say shapes, every call in the tests is held to them; outside the tests they cost nothing.
+SHAPED = [
+    "ropeval.encoders.similarity",
+    "ropeval.estimators.fqe",
+    "ropeval.estimators.importance",
+    "ropeval.evaluation.interval",
+    "ropeval.learning.networks",
+    "ropeval.learning.optimise",
+]
+jaxtyping.install_import_hook(SHAPED, "beartype.beartype")
 
 jax.config.update("jax_numpy_rank_promotion", "raise")  # [n] against [n, 1] is this field's classic bug
 # A shared machine repeats the same examples, so that a failure is the change's; elsewhere every run looks for new ones.

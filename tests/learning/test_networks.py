@@ -2,9 +2,11 @@
 
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 
+from ropeval.encoders.similarity import distance
 from ropeval.learning.networks import MLP, Norm, orthogonal
 from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 
@@ -56,3 +58,9 @@ def test_adamw_step_by_hand():
 def test_huber_is_quadratic_then_linear():
     np.testing.assert_allclose(huber(jnp.array([0.5, -1.0, 3.0]), 1.0), [0.125, 0.5, 2.5])
     np.testing.assert_allclose(huber(jnp.array([3.0]), 10.0), [4.5])
+
+
+def test_shapes_in_signatures_are_held_to():
+    """Two βs for one pair of encodings would broadcast in silence; in the tests they do not get so far."""
+    with pytest.raises(jaxtyping.TypeCheckError, match="beta"):
+        distance(jnp.ones(3), jnp.ones(3), jnp.ones(2))
