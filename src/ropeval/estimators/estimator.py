@@ -38,6 +38,7 @@ class Estimated:
     replicates: Floats | None = None  # [B] from resampled logs; None: the members are the replicates
     q: ActionValues | None = None
     effective: EffectiveSize | None = None
+    extras: dict[str, Any] = field(default_factory=dict)  # what the method tells about its own answer, as in JSON
 
 
 def replicated(run: Run, episodes: int, average: Callable[[NDArray[np.int64]], float]) -> tuple[Floats, Floats | None]:

@@ -1,0 +1,128 @@
+"""World: one learned simulator for all policies, which knows where it stops knowing.
+
+    ρ̂(π_e) = E[ Σ_{t<τ} γ^t c_t r̂(s_t, a_t) + γ^τ c_τ V_b(s_τ) ],    a_t ~ π_e,   s_{t+1} from the learned simulator
+
+τ is where the members' disagreement says that the log has nothing more to say, or the horizon. `network.py` has the
+simulator and its loss, `prepared.py` what is made once per log, `rollouts.py` life in it, `support.py` τ and V_b's
+share, `units.py` the columns. `docs/methods/world.md` says what decided each choice.
+"""
+
+import math
+import zlib
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+
+from ropeval.data import Problem
+from ropeval.data.problem import Log
+from ropeval.estimators.estimator import Estimated, Estimator
+from ropeval.estimators.world.network import Sizes
+from ropeval.estimators.world.prepared import World, build
+from ropeval.estimators.world.rollouts import roll_out
+from ropeval.estimators.world.support import Answer, anchored
+from ropeval.learning.engine import Run
+from ropeval.settings import PartConfig
+
+TAIL = 1e-3  # the horizon is where γ^H falls below it, or `max_horizon`
+LEAST_STEPS = 1_000
+LARGEST = {"cpu": Sizes(20_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
+
+
+class WorldConfig(PartConfig):
+    """Sizes that are not given follow the device and the log; `describe` says what they became."""
+
+    steps: PositiveInt | None = None  # default: `passes` over the log, at most 20,000 (on a GPU 60,000)
+    batch: PositiveInt | None = None  # 256; on a GPU 512
+    width: PositiveInt | None = None  # 256; on a GPU 512
+    depth: PositiveInt | None = None  # 2; on a GPU 3
+    passes: PositiveFloat = 80.0
+    learning_rate: PositiveFloat = 1e-3  # falls along a cosine to a hundredth
+    weight_decay: NonNegativeFloat = 1e-4
+    rollouts: PositiveInt = 256  # joint ones, and as many of every member
+    max_horizon: PositiveInt = 2_000
+    stop: PositiveFloat = 10.0  # disagreement, in units of what is usual on the log, at which a rollout goes over to V_b
+    shrink: NonNegativeFloat = 0.25  # see support.py; 0: the estimate is never drawn towards the log's own value
+
+    def sizes(self, rows: int, backend: str) -> Sizes:
+        largest = LARGEST["cpu" if backend == "cpu" else "gpu"]
+        batch = self.batch or largest.batch
+        steps = self.steps or int(np.clip(self.passes * rows / batch, LEAST_STEPS, largest.steps))
+        tau = float(np.clip(10.0 / steps, 1e-3, 0.1))
+        return Sizes(
+            steps, batch, self.width or largest.width, self.depth or largest.depth, tau, self.weight_decay
+        )
+
+
+def prepare(log: Log, config: WorldConfig, run: Run) -> World:
+    sizes = config.sizes(len(log.dataset), jax.default_backend())
+    return build(log.dataset, log.gamma, sizes, config.learning_rate, run)
+
+
+def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> Estimated:
+    horizon = horizon_for(problem.gamma, config.max_horizon)
+    key = jax.random.fold_in(run.keys[0], zlib.crc32(b"rollouts"))  # the same noise for every policy
+    report = run.report
+
+    def told(share: float) -> None:
+        if report:
+            report("rollouts", share)
+
+    initial = first_states(problem, run, config.rollouts)
+    found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, key, told)
+    answer = anchored(found, world.good, config.stop, config.shrink)
+    return Estimated(
+        values=answer.members, trained=world.trained, warnings=notes(world, answer), extras=about(world, answer)
+    )
+
+
+def first_states(problem: Problem, run: Run, count: int) -> NDArray[np.float32]:
+    """[M + 1, R, S]: each member from its own log's episodes, the joint rollouts from all."""
+    initial = problem.dataset.initial_observations
+    episodes = len(initial)
+    counts = np.ones((run.members, episodes), np.int64) if run.counts is None else run.counts
+    counts = np.concatenate([counts, np.ones((1, episodes), np.int64)])
+    return np.stack([initial[_evenly(np.repeat(np.arange(episodes), own), count)] for own in counts])
+
+
+def _evenly(episodes: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """`count` of them, every one equally often but for one, in an order that does not follow that of the log."""
+    order = np.random.default_rng(0).permutation(len(episodes))
+    return np.asarray(episodes[np.resize(order, count)])
+
+
+def horizon_for(gamma: float, longest: int) -> int:
+    """The first H with γ^H below the tail, capped."""
+    return 1 if gamma == 0 else max(1, min(longest, math.ceil(math.log(TAIL) / math.log(gamma))))
+
+
+def about(world: World, answer: Answer) -> dict[str, Any]:
+    """What stands beside the number in result.json, in the table and on the page."""
+    return {
+        "support": answer.support,
+        "fallback": answer.fallback,
+        "apart": answer.apart,
+        "spread": answer.spread,
+        "free": answer.free,
+        "log_value": answer.log_value,
+        "network": str(world.sizes),
+        "noisy_columns": list(world.noisy),
+        "replays": [replay._asdict() for replay in world.replays],
+    }
+
+
+def notes(world: World, answer: Answer) -> tuple[str, ...]:
+    return ()
+
+
+WORLD = Estimator(
+    "world",
+    WorldConfig,
+    estimate,
+    "rollouts in a learned simulator, which goes over to the log's own value where it stops knowing",
+    takes_features=False,
+    spread=("learning_rate",),
+    prepare=prepare,
+)
