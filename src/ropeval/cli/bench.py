@@ -25,23 +25,20 @@ def tasks(data: Data = DEFAULT_DATA) -> None:
     ROPEVAL_TASKS (several are separated like PATH), or call a task
     FILE.py:NAME. docs/guide/extending.md shows one.
     """
-    from rich import box
     from rich.console import Console
-    from rich.table import Table
 
     from ropeval.bench.data.task_data import is_collected
     from ropeval.bench.data.tasks import all_tasks
+    from ropeval.report.table import Table, Value
+    from ropeval.report.typeset import to_terminal
 
-    table = Table(caption=f"✓: collected in {data}", caption_justify="left", box=box.SIMPLE)
-    table.add_column("task", no_wrap=True)
-    table.add_column("transitions", justify="right")
-    table.add_column("", no_wrap=True)
-    table.add_column("environment and log")
+    rows: list[list[Value]] = []
     for task in all_tasks().values():
         name = f"{task.name} v{task.version}" if task.version > 1 else task.name
         about = f"{task.environment.rpartition(':')[2]}: {task.about}"
-        table.add_row(name, f"{task.transitions:,}", "✓" if is_collected(task, data) else "", about)
-    Console().print(table)
+        rows.append([name, task.transitions, "✓" if is_collected(task, data) else "", about])
+    columns = ["task", "transitions", "", "environment and log"]
+    Console().print(to_terminal(Table(columns, rows, caption=f"✓: collected in {data}")))
 
 
 @app.command()
@@ -89,18 +86,18 @@ def collect(
 
 
 def _print_truth(truth: "Truth") -> None:
-    from rich import box
     from rich.console import Console
-    from rich.table import Table
 
-    caption = f"γ = {truth.gamma:g}; ± standard error over episodes"
-    table = Table(caption=caption, caption_justify="left", box=box.SIMPLE)
-    for column in ("policy", "discounted return", "mean reward/(1−γ)", "length", "episodes"):
-        table.add_column(column, justify="left" if column == "policy" else "right", overflow="fold")
+    from ropeval.report.table import Table
+    from ropeval.report.typeset import to_terminal
+
+    rows = []
     for role, one in (("π_e", truth.evaluated), ("π_b", truth.behaviour), ("random", truth.random)):
         values = [f"{v.value:.4g} ± {v.standard_error:.2g}" for v in (one.discounted, one.mean_reward)]
-        table.add_row(f"{role} {one.name}", *values, f"{one.mean_length:.0f}", str(one.episodes))
-    Console().print(table)
+        rows.append([f"{role} {one.name}", *values, f"{one.mean_length:.0f}", str(one.episodes)])
+    columns = ["policy", "discounted return", "mean reward/(1−γ)", "length", "episodes"]
+    caption = f"γ = {truth.gamma:g}; ± standard error over episodes"
+    Console().print(to_terminal(Table(columns, rows, caption=caption, left=1)))
 
 
 @app.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 from ropeval.bench.data.tasks import PolicySource, Role, Task
 from ropeval.errors import UserError
 from ropeval.policies import Policy, load_policy
-from ropeval.policies.gaussian import Mode
+from ropeval.policies.policy import Mode
 
 
 @dataclass(frozen=True)

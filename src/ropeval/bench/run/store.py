@@ -104,7 +104,7 @@ class Store:
 
         for path in sorted((self.folder / "units").glob(f"{units}.rows.parquet")):
             try:
-                yield polars.read_parquet(path, columns=columns)
+                yield polars.read_parquet(path, columns=columns, glob=False)
             except (OSError, polars.exceptions.PolarsError) as error:
                 raise UserError(f"{path}: cannot be read ({error}); delete it and go on with --resume") from error
 

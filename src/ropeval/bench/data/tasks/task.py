@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator, model_validator
 
-from ropeval.policies.gaussian import Mode
+from ropeval.policies.policy import Mode
 
 Role = Literal["evaluated", "behaviour", "random"]
 ROLES: tuple[Role, ...] = ("evaluated", "behaviour", "random")
