@@ -20,7 +20,7 @@ from ropeval.data import Problem
 from ropeval.data.problem import Log
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.world.network import Sizes
-from ropeval.estimators.world.prepared import World, build
+from ropeval.estimators.world.prepared import LOG_VALUE, World, build, log_value_steps
 from ropeval.estimators.world.rollouts import roll_out
 from ropeval.estimators.world.support import Answer, anchored
 from ropeval.learning.engine import Run
@@ -28,6 +28,7 @@ from ropeval.settings import PartConfig
 
 TAIL = 1e-3  # the horizon is where γ^H falls below it, or `max_horizon`
 LEAST_STEPS = 1_000
+CHECKED, FAILED = (10, 50), 0.25  # steps of a replay by which the simulator is judged, and how far off is too far
 LARGEST = {"cpu": Sizes(20_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
 
 
@@ -41,19 +42,21 @@ class WorldConfig(PartConfig):
     passes: PositiveFloat = 80.0
     learning_rate: PositiveFloat = 1e-3  # falls along a cosine to a hundredth
     weight_decay: NonNegativeFloat = 1e-4
-    rollouts: PositiveInt = 256  # joint ones, and as many of every member
+    rollouts: PositiveInt | None = None  # joint ones, and as many of every member; 256, where chance plays a part 1024
     max_horizon: PositiveInt = 2_000
-    stop: PositiveFloat = 10.0  # disagreement, in units of what is usual on the log, at which a rollout goes over to V_b
+    stop: PositiveFloat = 10.0  # times the usual disagreement: there a rollout goes over to V_b (support.py)
     shrink: NonNegativeFloat = 0.25  # see support.py; 0: the estimate is never drawn towards the log's own value
+
+    def stages(self, part: str) -> dict[str, int]:
+        steps = self.steps or LARGEST["cpu"].steps  # the shares of the two are what matters
+        return {part: steps, LOG_VALUE: log_value_steps(steps)}
 
     def sizes(self, rows: int, backend: str) -> Sizes:
         largest = LARGEST["cpu" if backend == "cpu" else "gpu"]
         batch = self.batch or largest.batch
         steps = self.steps or int(np.clip(self.passes * rows / batch, LEAST_STEPS, largest.steps))
         tau = float(np.clip(10.0 / steps, 1e-3, 0.1))
-        return Sizes(
-            steps, batch, self.width or largest.width, self.depth or largest.depth, tau, self.weight_decay
-        )
+        return Sizes(steps, batch, self.width or largest.width, self.depth or largest.depth, tau, self.weight_decay)
 
 
 def prepare(log: Log, config: WorldConfig, run: Run) -> World:
@@ -70,7 +73,8 @@ def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> E
         if report:
             report("rollouts", share)
 
-    initial = first_states(problem, run, config.rollouts)
+    by_chance = world.stochastic or not problem.policy.deterministic
+    initial = first_states(problem, run, config.rollouts or (1024 if by_chance else 256))
     found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, key, told)
     answer = anchored(found, world.good, config.stop, config.shrink)
     return Estimated(
@@ -114,7 +118,20 @@ def about(world: World, answer: Answer) -> dict[str, Any]:
 
 
 def notes(world: World, answer: Answer) -> tuple[str, ...]:
-    return ()
+    """What only this method can know."""
+    found = []
+    if not world.good.all():
+        broken = ", ".join(str(place) for place in np.flatnonzero(~world.good))
+        found.append(f"the networks of member {broken} broke in training: left out of the simulator")
+    for replay in world.replays:
+        off = abs(replay.predicted - replay.logged)
+        if replay.steps in CHECKED and off > FAILED * replay.logged_std and off > FAILED * abs(replay.logged):
+            found.append(
+                f"logged episodes replayed in the simulator earn {replay.predicted:.4g} in their first {replay.steps} "
+                f"steps, where they earned {replay.logged:.4g}: it has not learned the task"
+            )
+            break
+    return tuple(found)
 
 
 WORLD = Estimator(

@@ -22,7 +22,6 @@ from ropeval.estimators.world.network import (
     disagreement,
     make_learner,
     make_value_learner,
-    mean_prediction,
     predict,
 )
 from ropeval.estimators.world.rollouts import Simulator, Walkers, advance
@@ -33,7 +32,7 @@ from ropeval.learning.engine import Run, Trained, train
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 LOG_VALUE = "log-value"  # the stage of V_b
-VALUE_SIZES = {"width": 256, "depth": 2}
+VALUE_WIDTH = 256
 LOOKED_AT = 20_000  # rows, evenly spaced, by which members are compared on the log
 USUAL = 0.99  # share of the logged rows on which members lie no further apart than is usual
 LEAST_APART = np.array([1e-3, 1e-2, 1e-3], np.float32)  # changes, choices, reward: below, differences are rounding
@@ -79,7 +78,7 @@ def build(dataset: Dataset, gamma: float, sizes: Sizes, learning_rate: float, ru
     learner = make_learner(sizes, int(data.rows.x.shape[-1]), len(units.moving), choices)
     trained = train(learner, data, hyper, sizes.steps, run)
     returns = log_returns(dataset, gamma)
-    value_sizes = sizes._replace(steps=max(1, sizes.steps // 3), **VALUE_SIZES)
+    value_sizes = sizes._replace(steps=log_value_steps(sizes.steps), width=min(sizes.width, VALUE_WIDTH))
     value_learner = make_value_learner(value_sizes, dataset.observations.shape[1])
     value_trained = train(value_learner, returns.rows(data), hyper, value_sizes.steps, run, LOG_VALUE)
     good = (trained.diverged_at < 0) & (value_trained.diverged_at < 0)
@@ -94,6 +93,11 @@ def build(dataset: Dataset, gamma: float, sizes: Sizes, learning_rate: float, ru
     noisy = tuple(column for column, is_ in zip(units.moving, look.noisy, strict=True) if is_)
     replays = replay_log(simulator, dataset, run)
     return World(simulator, (trained, value_trained), good, sizes, noisy, replays)
+
+
+def log_value_steps(steps: int) -> int:
+    """V_b is one number of a state, without bootstrapping: it takes less than the simulator."""
+    return max(1, steps // 3)
 
 
 def _sound(nets: Any, good: NDArray[np.bool_]) -> Any:
@@ -120,7 +124,7 @@ class LogReturns:
     def scale(self) -> tuple[Array, Array, Array, Array]:
         """Mean, standard deviation, smallest and largest of those that are known."""
         seen = self.returns[self.known]
-        return tuple(jnp.float32(v) for v in (seen.mean(), seen.std() or 1.0, seen.min(), seen.max()))  # type: ignore[return-value]
+        return tuple(jnp.float32(v) for v in (seen.mean(), seen.std() or 1.0, seen.min(), seen.max()))
 
     def rows(self, data: Transitions) -> Transitions:
         """The same rows with the standardised return for a reward, and `discount` 0 where it is not known."""
@@ -213,9 +217,8 @@ def replay_log(world: Simulator, dataset: Dataset, run: Run) -> tuple[Replay, ..
         if len(first) < REPLAYED:  # one shape, one program
             first = np.resize(first, REPLAYED)
         rows = first[None] + np.arange(steps)[:, None]  # [T, K]
-        predicted = np.asarray(
-            _replay(world, jnp.asarray(take(dataset.observations, first)), jnp.asarray(take(dataset.actions, rows.reshape(-1)).reshape(*rows.shape, *dataset.actions.shape[1:])))
-        )
+        actions = take(dataset.actions, rows.reshape(-1)).reshape(*rows.shape, *dataset.actions.shape[1:])
+        predicted = np.asarray(_replay(world, jnp.asarray(take(dataset.observations, first)), jnp.asarray(actions)))
         logged = dataset.rewards[rows].sum(axis=0, dtype=np.float64)
         found.append(
             Replay(
@@ -240,6 +243,3 @@ def _replay(world: Simulator, states: Array, actions: Array) -> Array:
     start = Walkers(jnp.broadcast_to(states[None], (members + 1, *states.shape)), jnp.ones((members + 1, len(states))))
     _, rewards = jax.lax.scan(step, start, (jnp.arange(len(actions)), actions))
     return rewards.sum(axis=0)
-
-
-__all__ = ["LOG_VALUE", "Replay", "World", "build", "log_returns", "replay_log"]

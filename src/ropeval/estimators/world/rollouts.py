@@ -147,7 +147,6 @@ class Rollouts:
 
     reward: Doubles  # [T, M + 1] E[γ^t c_t r_t]
     log_value: Doubles  # [T, M + 1] E[γ^t c_t V_b(s_t)]
-    weight: Doubles  # [T, M + 1] E[γ^t c_t]
     joint_reward: Doubles  # [T, R] γ^t c_t r_t
     joint_log_value: Doubles  # [T, R] γ^t c_t V_b(s_t)
     joint_weight: Doubles  # [T, R] γ^t c_t
@@ -163,29 +162,28 @@ def roll_out(
     key: Array,
     report: Callable[[float], None] | None = None,
 ) -> Rollouts:
-    """Follow the policy from `initial` [M + 1, R, S] for `horizon` steps."""
+    """Follow the policy from `initial` [M + 1, R, S] for at least `horizon` steps."""
     walkers = Walkers(jnp.asarray(initial), jnp.ones(initial.shape[:2]))
-    compiled = policy.compiled() if hasattr(policy, 'compiled') else None
+    compiled = policy.compiled()
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel())
     moments: list[Any] = []
-    time = 0
-    while time <= horizon:  # one step more, for the value of the last state
-        length = min(CHUNK, horizon + 1 - time) if compiled is not None else 1
+    length = min(CHUNK, horizon + 1) if compiled is not None else 1
+    horizon = -(-(horizon + 1) // length) * length - 1  # whole chunks, one step more for the value of the last state
+    for time in range(0, horizon + 1, length):
         if compiled is not None:
             walkers, seen = _compiled_chunk(world, compiled, walkers, key, length, jnp.int32(time))
         else:
             walkers, seen = _host_step(world, policy, walkers, key, time, rng)
             seen = jax.tree.map(lambda a: a[None], seen)
         moments.append(jax.device_get(seen))
-        time += length
         if report:
-            report(time / (horizon + 1))
-    all_ = Moment(*(np.concatenate(part).astype(np.float64) for part in zip(*moments, strict=True)))
+            report((time + length) / (horizon + 1))
+    rewards, running, log_values_, apart = (
+        np.concatenate(part).astype(np.float64) for part in zip(*moments, strict=True)
+    )
     discount = gamma ** np.arange(horizon + 1, dtype=np.float64)[:, None, None]
-    weight = discount * all_.weight  # [T, M + 1, R]
-    reward, log_value = weight * all_.reward, weight * all_.log_value
+    weight = discount * running  # [T, M + 1, R]
+    reward, log_value = weight * rewards, weight * log_values_
     return Rollouts(
-        *(np.asarray(a.mean(axis=-1)) for a in (reward, log_value, weight)),
-        *(np.asarray(a[:, -1]) for a in (reward, log_value, weight)),
-        np.asarray(all_.apart),
+        reward.mean(axis=-1), log_value.mean(axis=-1), reward[:, -1], log_value[:, -1], weight[:, -1], apart
     )

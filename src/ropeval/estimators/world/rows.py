@@ -63,7 +63,7 @@ class LoggedOutcomes(Gathered):
 
 
 def number_of(rows: Floats, values: Floats) -> NDArray[np.int64]:
-    """[n] which of the values [C, k] each row [n, k] holds; what was not among those looked at counts as its nearest."""
+    """[n] which of the values [C, k] each row [n, k] holds; one that was not looked at counts as its nearest."""
     unique, place = np.unique(rows, axis=0, return_inverse=True)
     distance = ((unique[:, None] - values[None]) ** 2).sum(axis=-1)
     return np.asarray(distance.argmin(axis=1)[place.reshape(-1)])
@@ -74,4 +74,6 @@ def world_rows(dataset: Dataset, units: Units) -> Transitions:
     reward: Any = (dataset.rewards - units.reward_mean) / units.reward_std
     goes_on = (~dataset.terminations).astype(np.float32)
     nothing = jnp.zeros((1, 1, 1))
-    return lay_out(LoggedPairs(dataset, units), LoggedOutcomes(dataset, units), nothing, reward, goes_on, dataset.starts)
+    return lay_out(
+        LoggedPairs(dataset, units), LoggedOutcomes(dataset, units), nothing, reward, goes_on, dataset.starts
+    )

@@ -51,7 +51,9 @@ def anchored(found: Rollouts, good: NDArray[np.bool_], stop: float, shrink: floa
     return Answer(
         value=answer,
         # What is unknown stays unknown, however much of the number is the log's own: members are not shrunk.
-        members=np.where(good, answer + free[:-1] - free[:-1][good].mean(), np.nan) if good.any() else free[:-1] * np.nan,
+        members=np.where(good, answer + free[:-1] - free[:-1][good].mean(), np.nan)
+        if good.any()
+        else free[:-1] * np.nan,
         free=float(free[-1]),
         log_value=log_value,
         spread=spread,
