@@ -7,11 +7,10 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
-from ropeval.cli.progress import stderr
+from ropeval.cli.progress import percent_bar, stderr
 from ropeval.errors import UserError
 from ropeval.interrupts import interruptible, stop_if_pressed
 
@@ -195,11 +194,7 @@ def _progress(study: Any, tasks: list[str], store: Any, console: Console) -> Ite
 
     groups = make_groups(study, tasks)
     left = sum(len(members_left(g, store)) * _cost(study, g) for g in groups)
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
-        console=console, transient=True,
-    ) as bar:  # fmt: skip
+    with percent_bar(console) as bar:
         whole = bar.add_task("preparing", total=max(1, left))
         seen: dict[str, float] = {}
 

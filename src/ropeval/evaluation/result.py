@@ -13,11 +13,12 @@ older files stay readable.
 """
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ropeval.learning.engine import Trained
+if TYPE_CHECKING:  # reading results needs no JAX
+    from ropeval.learning.engine import Trained
 
 Severity = Literal["note", "warning", "severe"]
 SEVERITIES: tuple[Severity, ...] = ("severe", "warning", "note")  # worst first
@@ -115,6 +116,7 @@ class Estimate:
     interval: Interval | None = None
     diagnosis: list[Finding] = field(default_factory=list)
     replicates: list[float | None] = field(default_factory=list, repr=False)  # estimates from resampled logs
+    extras: dict[str, Any] = field(default_factory=dict, repr=False)  # what the method tells about its own answer
 
     def to_json(self, everything: bool = False) -> dict[str, Any]:
         """The row of `result.json`; with `everything`, also what is kept elsewhere or needed only on the way."""
@@ -144,7 +146,7 @@ class Estimate:
         return "\n".join(lines + [f"  ! {warning}" for warning in self.warnings])
 
 
-def curve_rows(trained: dict[str, Trained]) -> list[dict[str, Any]]:
+def curve_rows(trained: "dict[str, Trained]") -> list[dict[str, Any]]:
     """All curves in long form, ready for a data frame."""
     return [
         {"stage": stage, "member": member, "step": int(step), "metric": metric, "value": float(values[c, member])}
