@@ -97,8 +97,7 @@ def answer(
     values = estimated.values
     diverged = diverged_members(trained, values, problem.reward_bound)
     good = values[~diverged]
-    value = float(good.mean()) if len(good) else None
-    replicates = np.where(diverged, np.nan, values) if estimated.replicates is None else estimated.replicates
+    value, replicates = estimated.answer(diverged)
     if covered is None and estimator.sees_policy:
         covered = coverage.measure(raw)
     found = diagnose(

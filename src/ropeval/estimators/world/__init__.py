@@ -12,6 +12,7 @@ import zlib
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
@@ -66,7 +67,8 @@ def prepare(log: Log, config: WorldConfig, run: Run) -> World:
 
 def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> Estimated:
     horizon = horizon_for(problem.gamma, config.max_horizon)
-    key = jax.random.fold_in(run.keys[0], zlib.crc32(b"rollouts"))  # the same noise for every policy
+    keys = jax.vmap(lambda key: jax.random.fold_in(key, zlib.crc32(b"rollouts")))(run.keys)  # for every policy the same
+    keys = jnp.concatenate([keys, jax.random.split(keys[0], 1)])  # and of the joint rollouts
     report = run.report
 
     def told(share: float) -> None:
@@ -75,10 +77,14 @@ def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> E
 
     by_chance = world.stochastic or not problem.policy.deterministic
     initial = first_states(problem, run, config.rollouts or (1024 if by_chance else 256))
-    found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, key, told)
+    found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, keys, told)
     answer = anchored(found, world.good, config.stop, config.shrink)
     return Estimated(
-        values=answer.members, trained=world.trained, warnings=notes(world, answer), extras=about(world, answer)
+        values=answer.members,
+        value=answer.value if world.good.any() else None,
+        trained=world.trained,
+        warnings=notes(world),
+        extras=about(world, answer),
     )
 
 
@@ -117,7 +123,7 @@ def about(world: World, answer: Answer) -> dict[str, Any]:
     }
 
 
-def notes(world: World, answer: Answer) -> tuple[str, ...]:
+def notes(world: World) -> tuple[str, ...]:
     """What only this method can know."""
     found = []
     if not world.good.all():

@@ -237,7 +237,8 @@ def _replay(world: Simulator, states: Array, actions: Array) -> Array:
     def step(walkers: Walkers, given: tuple[Array, Array]) -> tuple[Walkers, Array]:
         time, actions = given
         alike = jnp.broadcast_to(actions[None], (members + 1, *actions.shape))
-        walkers, moment = advance(world, walkers, alike, jax.random.key(time))
+        keys = jax.random.split(jax.random.key(time), members + 1)
+        walkers, moment = advance(world, walkers, alike, keys)
         return walkers, moment.reward[-1]
 
     start = Walkers(jnp.broadcast_to(states[None], (members + 1, *states.shape)), jnp.ones((members + 1, len(states))))

@@ -60,8 +60,8 @@ class Walkers(NamedTuple):
     weight: Array  # [M + 1, R] c_t
 
 
-def advance(world: Simulator, walkers: Walkers, actions: Array, key: Array) -> tuple[Walkers, Moment]:
-    """One step of every rollout: actions [M + 1, R, A], or [M + 1, R] integers."""
+def advance(world: Simulator, walkers: Walkers, actions: Array, keys: Array) -> tuple[Walkers, Moment]:
+    """One step of every rollout: actions [M + 1, R, A], or [M + 1, R] integers; keys [M + 1]."""
     units, states = world.units, walkers.states
     members = states.shape[0] - 1
     x = jax.vmap(jax.vmap(units.pair))(states, actions)  # [M + 1, R, X]
@@ -71,7 +71,7 @@ def advance(world: Simulator, walkers: Walkers, actions: Array, key: Array) -> t
     joint = jax.vmap(mean_prediction, in_axes=(1, None))(every, world.weights)  # [R, …]
     apart = jax.vmap(disagreement, in_axes=(1, None))(every, world.weights)  # [R, 3]
     found: Prediction = jax.tree.map(lambda a, b: jnp.concatenate([a, b[None]]), own, joint)  # [M + 1, R, …]
-    draws = jax.random.split(key, states.shape[:2])
+    draws = jax.vmap(lambda key: jax.random.split(key, states.shape[1]))(keys)
     step = partial(_next_state, units, world.noise)
     following = jax.vmap(jax.vmap(step))(draws, states, found)
     reward = units.reward_mean + units.reward_std * found.reward
@@ -115,15 +115,20 @@ def log_values(world: Simulator, states: Array) -> Array:
 # --- with the policy inside the program, or on the host -------------------------------------------------------
 
 
+def _step_keys(keys: Array, time: Array) -> tuple[Array, Array]:
+    """[M + 1] each: what actions and what the simulator draw with at a time. No member's depend on the others'."""
+    both = jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, time)))(keys)
+    return both[:, 0], both[:, 1]
+
+
 @partial(jax.jit, static_argnums=4)
 def _compiled_chunk(
-    world: Simulator, policy: Any, walkers: Walkers, key: Array, length: int, start: Array
+    world: Simulator, policy: Any, walkers: Walkers, keys: Array, length: int, start: Array
 ) -> tuple[Walkers, Moment]:
     def step(walkers: Walkers, time: Array) -> tuple[Walkers, Moment]:
-        acting, moving = jax.random.split(jax.random.fold_in(key, time))
-        flat = walkers.states.reshape(-1, walkers.states.shape[-1])
-        actions = policy.act(policy.params, flat, acting)
-        return advance(world, walkers, actions.reshape(*walkers.states.shape[:2], *actions.shape[1:]), moving)
+        acting, moving = _step_keys(keys, time)
+        actions = jax.vmap(partial(policy.act, policy.params))(walkers.states, acting)
+        return advance(world, walkers, actions, moving)
 
     return jax.lax.scan(step, walkers, start + jnp.arange(length))
 
@@ -132,13 +137,11 @@ _advance = jax.jit(advance)
 
 
 def _host_step(
-    world: Simulator, policy: Policy, walkers: Walkers, key: Array, time: int, rng: np.random.Generator
+    world: Simulator, policy: Policy, walkers: Walkers, keys: Array, time: int, generators: list[np.random.Generator]
 ) -> tuple[Walkers, Moment]:
-    _, moving = jax.random.split(jax.random.fold_in(key, time))
-    states = np.asarray(walkers.states)
-    flat = np.nan_to_num(states.reshape(-1, states.shape[-1]))  # policies are asked about numbers only
-    actions = draw_actions(policy, flat, 1, rng)[:, 0]
-    return _advance(world, walkers, jnp.asarray(actions.reshape(*states.shape[:2], *actions.shape[1:])), moving)
+    states = np.nan_to_num(np.asarray(walkers.states))  # policies are asked about numbers only
+    drawn = [draw_actions(policy, own, 1, rng)[:, 0] for own, rng in zip(states, generators, strict=True)]
+    return _advance(world, walkers, jnp.asarray(np.stack(drawn)), _step_keys(keys, jnp.int32(time))[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,21 +162,21 @@ def roll_out(
     initial: NDArray[np.float32],
     gamma: float,
     horizon: int,
-    key: Array,
+    keys: Array,
     report: Callable[[float], None] | None = None,
 ) -> Rollouts:
-    """Follow the policy from `initial` [M + 1, R, S] for at least `horizon` steps."""
+    """Follow the policy from `initial` [M + 1, R, S] for at least `horizon` steps; keys [M + 1]."""
     walkers = Walkers(jnp.asarray(initial), jnp.ones(initial.shape[:2]))
     compiled = policy.compiled()
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel())
+    generators = [np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel()) for key in keys]
     moments: list[Any] = []
     length = min(CHUNK, horizon + 1) if compiled is not None else 1
     horizon = -(-(horizon + 1) // length) * length - 1  # whole chunks, one step more for the value of the last state
     for time in range(0, horizon + 1, length):
         if compiled is not None:
-            walkers, seen = _compiled_chunk(world, compiled, walkers, key, length, jnp.int32(time))
+            walkers, seen = _compiled_chunk(world, compiled, walkers, keys, length, jnp.int32(time))
         else:
-            walkers, seen = _host_step(world, policy, walkers, key, time, rng)
+            walkers, seen = _host_step(world, policy, walkers, keys, time, generators)
             seen = jax.tree.map(lambda a: a[None], seen)
         moments.append(jax.device_get(seen))
         if report:

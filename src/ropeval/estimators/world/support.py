@@ -25,7 +25,7 @@ Doubles = NDArray[np.float64]
 @dataclass(frozen=True)
 class Answer:
     value: float  # the estimate
-    members: Doubles  # [M] the estimate, moved as each member's own rollouts to the end lie from the others'
+    members: Doubles  # [M] every member's own rollouts to the end
     free: float  # joint rollouts to the end, whatever the members say
     log_value: float  # V_b of the initial states
     spread: float  # of the members' own rollouts to the end
@@ -45,15 +45,11 @@ def anchored(found: Rollouts, good: NDArray[np.bool_], stop: float, shrink: floa
     spread = float(free[:-1][good].std(ddof=1)) if good.sum() > 1 else 0.0
     value = float(joint.mean())
     kept = keep(value - log_value, spread, shrink)
-    answer = log_value + kept * (value - log_value)
     weight = found.joint_weight[:-1]
     total = float(weight.sum()) or 1.0
     return Answer(
-        value=answer,
-        # What is unknown stays unknown, however much of the number is the log's own: members are not shrunk.
-        members=np.where(good, answer + free[:-1] - free[:-1][good].mean(), np.nan)
-        if good.any()
-        else free[:-1] * np.nan,
+        value=log_value + kept * (value - log_value),
+        members=np.where(good, free[:-1], np.nan),
         free=float(free[-1]),
         log_value=log_value,
         spread=spread,
