@@ -38,7 +38,7 @@ USUAL = 0.99  # share of the logged rows on which members lie no further apart t
 LEAST_APART = np.array([1e-3, 1e-2, 1e-3], np.float32)  # changes, choices, reward: below, differences are rounding
 NOISY = 0.05  # of a change's variance left unexplained on held-out rows, and
 NOISE_OVER_ERROR = 3.0  # so many times what the members disagree about: then it is noise, and not the model's error
-POOL = 8192  # residuals kept to draw noise from
+POOL = 4096  # residuals kept to draw noise from
 UNFINISHED = 0.03  # of a return's weight beyond a time-out, from which on it says too little about V_b
 REPLAYED = 64  # logged episodes that are replayed
 REPLAY_STEPS = (1, 10, 50, 200)
@@ -156,7 +156,9 @@ def log_returns(dataset: Dataset, gamma: float) -> LogReturns:
 
 class Look(NamedTuple):
     usual: Floats  # [3]
-    noise: Floats  # [P, D]
+    noise: (
+        Floats  # [M + 1, P, D] residuals of rows that a member has not seen; the last ones are the joint prediction's
+    )
     noisy: NDArray[np.bool_]  # [D]
 
 
@@ -167,17 +169,35 @@ def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dat
     apart, residual, variance = _compare(nets, weights, units, some.x, some.next_x[:, 0], unseen)
     usual = np.maximum(np.quantile(np.asarray(apart), USUAL, axis=0), LEAST_APART).astype(np.float32)
     goes_on = ~dataset.terminations[rows]
+    silent = np.zeros((run.members + 1, 1, len(units.moving)), np.float32)
     if not units.moving or not goes_on.any():
-        return Look(usual, np.zeros((1, len(units.moving)), np.float32), np.zeros(len(units.moving), bool))
-    residual, variance = np.asarray(residual)[goes_on], np.asarray(variance)[goes_on]
-    left = (residual**2).mean(axis=0)
-    noisy = (left > NOISY) & (left > NOISE_OVER_ERROR * variance.mean(axis=0))
-    pool = (residual - residual.mean(axis=0))[:: max(1, len(residual) // POOL)] * noisy
-    return Look(usual, pool.astype(np.float32) if noisy.any() else np.zeros((1, len(noisy)), np.float32), noisy)
+        return Look(usual, silent, np.zeros(len(units.moving), bool))
+    left = (np.asarray(residual)[goes_on] ** 2).mean(axis=0)
+    noisy = (left > NOISY) & (left > NOISE_OVER_ERROR * np.asarray(variance)[goes_on].mean(axis=0))
+    if not noisy.any():
+        return Look(usual, silent, noisy)
+    drawn = np.flatnonzero(goes_on)[:: max(1, int(goes_on.sum()) // POOL)]
+    own = np.asarray(_own_residuals(nets, units, some.x[drawn], some.next_x[drawn, 0]))  # [M, p, D]
+    pools = [
+        _pool(one[was] if (was := np.asarray(weight)[drawn] > 0).any() else one, noisy)
+        for one, weight in zip(own, unseen, strict=True)
+    ]
+    return Look(usual, np.stack([*pools, _pool(np.asarray(residual)[drawn], noisy)]), noisy)
+
+
+def _pool(residual: Floats, noisy: NDArray[np.bool_]) -> Floats:
+    """[P, D] residuals [n, D] to draw from: their mean is the model's error, the rest is noise where there is any."""
+    return np.resize((residual - residual.mean(axis=0)) * noisy, (POOL, len(noisy))).astype(np.float32)
+
+
+@jax.jit
+def _own_residuals(nets: Any, units: Units, x: Array, outcome: Array) -> Array:
+    one = lambda net: jax.vmap(lambda row: predict(net, units, row).change)(x)  # noqa: E731
+    return outcome[None, :, : len(units.moving)] - jax.vmap(one)(nets)
 
 
 def _unseen(dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> Floats:
-    """[M, n] weights of the members that did not learn from a row; of all, where everyone did."""
+    """[M, n] weights of the members that did not learn from a row; of all, where all did."""
     if run.counts is None:
         return np.full((run.members, len(rows)), 1.0 / run.members, np.float32)
     episode = np.searchsorted(dataset.starts, rows, side="right") - 1

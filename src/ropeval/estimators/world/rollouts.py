@@ -39,7 +39,7 @@ class Simulator(NamedTuple):
     weights: Array  # [M] of the members in joint predictions, sum 1
     units: Units
     usual: Array  # [3] disagreement below which 99 % of the logged rows lie
-    noise: Array  # [P, D] residuals to draw from; zeros where a change is not noisy
+    noise: Array  # [M + 1, P, D] residuals to draw from; zeros where a change is not noisy
     value_mean: Array  # [] and the scale and range of the log's returns
     value_std: Array
     value_low: Array
@@ -72,8 +72,8 @@ def advance(world: Simulator, walkers: Walkers, actions: Array, keys: Array) -> 
     apart = jax.vmap(disagreement, in_axes=(1, None))(every, world.weights)  # [R, 3]
     found: Prediction = jax.tree.map(lambda a, b: jnp.concatenate([a, b[None]]), own, joint)  # [M + 1, R, …]
     draws = jax.vmap(lambda key: jax.random.split(key, states.shape[1]))(keys)
-    step = partial(_next_state, units, world.noise)
-    following = jax.vmap(jax.vmap(step))(draws, states, found)
+    group = jax.vmap(partial(_next_state, units), in_axes=(None, 0, 0, 0))
+    following = jax.vmap(group)(world.noise, draws, states, found)
     reward = units.reward_mean + units.reward_std * found.reward
     moment = Moment(
         jnp.clip(reward, units.reward_low, units.reward_high),
