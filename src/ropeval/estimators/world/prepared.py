@@ -165,8 +165,10 @@ class Look(NamedTuple):
 def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dataset: Dataset, run: Run) -> Look:
     rows = np.arange(0, data.size, max(1, data.size // LOOKED_AT))
     some = data.block(rows)
-    unseen = jnp.asarray(_unseen(dataset, run, rows))
-    apart, residual, variance = _compare(nets, weights, units, some.x, some.next_x[:, 0], unseen)
+    unseen = _unseen(dataset, run, rows)
+    asked = np.where(unseen.any(axis=0), unseen, True)  # of a row that all have seen, all are asked
+    share = jnp.asarray(asked / asked.sum(axis=0), jnp.float32)
+    apart, residual, variance = _compare(nets, weights, units, some.x, some.next_x[:, 0], share)
     usual = np.maximum(np.quantile(np.asarray(apart), USUAL, axis=0), LEAST_APART).astype(np.float32)
     goes_on = ~dataset.terminations[rows]
     silent = np.zeros((run.members + 1, 1, len(units.moving)), np.float32)
@@ -178,10 +180,7 @@ def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dat
         return Look(usual, silent, noisy)
     drawn = np.flatnonzero(goes_on)[:: max(1, int(goes_on.sum()) // POOL)]
     own = np.asarray(_own_residuals(nets, units, some.x[drawn], some.next_x[drawn, 0]))  # [M, p, D]
-    pools = [
-        _pool(one[was] if (was := np.asarray(weight)[drawn] > 0).any() else one, noisy)
-        for one, weight in zip(own, unseen, strict=True)
-    ]
+    pools = [_pool(one[new] if new.any() else one, noisy) for one, new in zip(own, unseen[:, drawn], strict=True)]
     return Look(usual, np.stack([*pools, _pool(np.asarray(residual)[drawn], noisy)]), noisy)
 
 
@@ -196,19 +195,20 @@ def _own_residuals(nets: Any, units: Units, x: Array, outcome: Array) -> Array:
     return outcome[None, :, : len(units.moving)] - jax.vmap(one)(nets)
 
 
-def _unseen(dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> Floats:
-    """[M, n] weights of the members that did not learn from a row; of all, where all did."""
+def _unseen(dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """[M, n] whether a member has not learned from a row; where there are no resamples, all have from all."""
     if run.counts is None:
-        return np.full((run.members, len(rows)), 1.0 / run.members, np.float32)
+        return np.zeros((run.members, len(rows)), bool)
     episode = np.searchsorted(dataset.starts, rows, side="right") - 1
-    unseen = run.counts[:, episode] == 0
-    unseen = np.where(unseen.any(axis=0), unseen, True)
-    return (unseen / unseen.sum(axis=0)).astype(np.float32)
+    return np.asarray(run.counts[:, episode] == 0)
 
 
 @jax.jit
-def _compare(nets: Any, weights: Array, units: Units, x: Array, outcome: Array, unseen: Array) -> tuple[Array, ...]:
-    """Of rows [n]: disagreement [n, 3], and residual and members' variance of the changes [n, D] (D = 0: one zero)."""
+def _compare(nets: Any, weights: Array, units: Units, x: Array, outcome: Array, asked: Array) -> tuple[Array, ...]:
+    """Of rows [n]: disagreement [n, 3], residual and members' variance of the changes [n, D] (D = 0: one zero).
+
+    `asked` [M, n]: weights of the members whose mean the residual is taken from.
+    """
 
     def one(given: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         x, outcome, own = given
@@ -219,7 +219,7 @@ def _compare(nets: Any, weights: Array, units: Units, x: Array, outcome: Array, 
         spread = weights @ (every.change - (weights @ every.change)[None]) ** 2
         return disagreement(every, weights), outcome[: len(units.moving)] - change, spread
 
-    return jax.lax.map(one, (x, outcome, unseen.T), batch_size=BLOCK)
+    return jax.lax.map(one, (x, outcome, asked.T), batch_size=BLOCK)
 
 
 # --- logged episodes, replayed with their own actions ---------------------------------------------------------
