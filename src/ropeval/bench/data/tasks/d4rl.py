@@ -4,7 +4,7 @@ Policy 10 (the last of its training) is evaluated, policy 5 is the lower one. Bo
 the paper's "noise of 0.1" is this constant.
 """
 
-from ropeval.bench.data.tasks.task import PolicySource, Role, Task
+from ropeval.bench.data.tasks.task import PolicySource, paper_task
 
 ORIGIN = "deep_ope, the policies of Benchmarks for Deep Off-Policy Evaluation (gs://offline-rl/evaluation/d4rl)"
 SHA256 = {
@@ -34,7 +34,7 @@ SHA256 = {
     ),
 }  # as published (.pkl), and the same weights as .npz
 ENVIRONMENTS = {"halfcheetah": "HalfCheetah-v4", "walker2d": "Walker2d-v4", "hopper": "Hopper-v4"}
-MIXTURES: dict[str, tuple[Role, ...]] = {
+MIXTURES: dict[str, tuple[str, ...]] = {
     "random": ("random",),
     "medium": ("behaviour",),
     "medium-expert": ("behaviour", "evaluated"),
@@ -49,12 +49,13 @@ def _published(body: str, number: int) -> PolicySource:
 
 
 TASKS = [
-    Task(
+    paper_task(
         name=f"d4rl/{body}-{kind}",
         environment=environment,
         evaluated=_published(body, 10),
         behaviour=_published(body, 5),
         mixture=mixture,
+        family="locomotion",
         about=f"{WRITTEN_BY[kind]}; deep_ope policies 10 (π_e), 5 (π_b)",
     )
     for body, environment in ENVIRONMENTS.items()
