@@ -101,11 +101,11 @@ def test_every_member_has_one_row(finished):
 
 
 def test_rows_know_both_truths_and_what_they_came_from(finished, data):
-    row, truth = load_rows(finished).row(0, named=True), load_task(TASK, data).truth
-    assert row["truth_discounted"] == truth.evaluated.discounted.value
-    assert row["truth_mean_reward"] == truth.evaluated.mean_reward.value
-    assert row["random_mean_reward_se"] == truth.random.mean_reward.standard_error
-    assert row["data_sha256"] == load_task(TASK, data).dataset.sha256
+    row, task = load_rows(finished).row(0, named=True), load_task(TASK, data)
+    assert row["truth_discounted"] == task.judged["evaluated"].truth.discounted.value
+    assert row["truth_mean_reward"] == task.judged["evaluated"].truth.mean_reward.value
+    assert row["random_mean_reward_se"] == task.random.mean_reward.standard_error
+    assert row["data_sha256"] == task.dataset.sha256
     assert json.loads(row["config"])["key"] == 0
 
 

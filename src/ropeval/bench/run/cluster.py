@@ -103,7 +103,8 @@ def _submit(
                 continue
             if data is None:
                 data = _in_memory(load_task(task, data_folder))
-                _send_code_of(ray, data.policy)
+                for judged in data.judged.values():
+                    _send_code_of(ray, judged.policy)
                 problem, sent = problem_of(study, data), ray.put(data)
             check_data(group, store, problem)
             store.clear_failures(group)

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.bench.data.task_data import TaskData
+from ropeval.bench.data.task_data import EVALUATED, TaskData
 from ropeval.bench.run.study import Study, Unit, canonical, digest
 from ropeval.data import Problem, make_problem
 from ropeval.evaluation.diagnosis.about_fit import collapsed_members
@@ -39,7 +39,7 @@ class UnitResult:
 def problem_of(study: Study, data: TaskData) -> Problem:
     """The question that a task asks under the study's protocol. All seeds see the same draws of the policy."""
     gamma = study.gamma if study.gamma is not None else data.task.gamma
-    return make_problem(data.dataset, data.policy, gamma, study.key, study.draws, study.protocol)
+    return make_problem(data.dataset, data.judged[EVALUATED].policy, gamma, study.key, study.draws, study.protocol)
 
 
 def member_config(study: Study, unit: Unit, place: int) -> str:
@@ -136,8 +136,8 @@ def _rows(
 def _truth(data: TaskData) -> dict[str, float]:
     """Both definitions of the value, of the evaluated and of the random policy, with their standard errors."""
     found = {}
-    for column, policy in (("truth", data.truth.evaluated), ("random", data.truth.random)):
-        for definition in ("discounted", "mean_reward"):
+    for column, policy in (("truth", data.judged[EVALUATED].truth), ("random", data.random)):
+        for definition in ("discounted", "mean_reward") if policy else ():
             true = getattr(policy, definition)
             found[f"{column}_{definition}"] = true.value
             found[f"{column}_{definition}_se"] = true.standard_error
