@@ -173,15 +173,13 @@ def _narrowed(
 
 def _collect_missing(tasks: list[Any], data: Path, policies: Path | None, console: Console) -> None:
     from ropeval.bench.data.collect import collect
-    from ropeval.bench.data.policy_files import locate
+    from ropeval.bench.data.policy_files import locate_all
     from ropeval.bench.data.task_data import is_collected
-    from ropeval.bench.data.tasks import ROLES
     from ropeval.cli.progress import collecting_progress
 
     missing = [task for task in tasks if not is_collected(task, data)]
     for task in missing:  # a file that is not there is said before the first hour, not after it
-        for role in ROLES:
-            locate(task, role, policies)
+        locate_all(task, policies)
     for task in missing:
         with interruptible("the same command"), collecting_progress(task.name, console) as report:
             collect(task, data, policies, report=report)
