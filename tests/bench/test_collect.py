@@ -173,7 +173,9 @@ def test_the_pendulum_agrees_with_the_demos_truth(tmp_path):
     expected = data.judged["evaluated"].policy.log_prob(data.dataset.observations[rows], data.dataset.actions[rows])
     np.testing.assert_allclose(data.dataset.log_probs[rows], expected, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(data.dataset.log_probs[800:], -np.log(4.0), rtol=1e-6)
-    known = json.loads((Path(find_task("tiny/pendulum").policies["evaluated"].spec).parents[1] / "truth.json").read_text())
+    known = json.loads(
+        (Path(find_task("tiny/pendulum").policies["evaluated"].spec).parents[1] / "truth.json").read_text()
+    )
     truth = read_truth(tmp_path / task.folder)
     for one, name in ((truth.policies["evaluated"], "swingup"), (truth.policies["behaviour"], "cautious")):
         expected = known["policies"][name]

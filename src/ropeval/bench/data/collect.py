@@ -13,7 +13,6 @@ import argparse
 import contextlib
 import hashlib
 import json
-import os
 import platform
 import shutil
 import sys
@@ -32,7 +31,7 @@ from ropeval.bench.data.streams import Stream
 from ropeval.bench.data.task_data import DEFAULT_DATA, TaskData, is_collected, load_task
 from ropeval.bench.data.tasks import Task, find_tasks
 from ropeval.bench.data.truth import PolicyTruth, exact_truth, make_truth, policy_truth
-from ropeval.bench.data.workers import Recipe, Report, play_streams
+from ropeval.bench.data.workers import Pool, Recipe, Report, play_streams, worker_pool
 from ropeval.data.columns import ColumnsWriter
 from ropeval.data.dataset import Dataset
 from ropeval.errors import UserError
@@ -52,8 +51,15 @@ def collect(
     truth_episodes: int | None = None,
     overwrite: bool = False,
     report: Report | None = None,
+    pool: Pool | None = None,
 ) -> Path:
-    """Collect a task's log and true values, or what is missing of them; returns its folder."""
+    """Collect a task's log and true values, or what is missing of them; returns its folder.
+
+    `pool` (see `worker_pool`) serves many tasks, which spares each of them the start of its processes.
+    """
+    if pool is None:
+        with worker_pool(processes) as own:
+            return collect(task, data, policies, seed, processes, truth_episodes, overwrite, report, own)
     folder = data / task.folder
     if is_collected(task, data) and not overwrite:
         return folder
@@ -73,14 +79,9 @@ def collect(
         values = {name: _truth_stream(task, name, data, located[name], plan) for name in valued}
         played = values.values() if task.truth == "played" else ()
         missing = [(stream, recipe) for stream, recipe in played if not _truth_file(stream).exists()]
-        play_streams([*log.values(), *missing], processes or os.cpu_count() or 1, report)
+        play_streams([*log.values(), *missing], pool, report)
         _write_log(folder / "log", {name: stream for name, (stream, _) in log.items()}, plan)
-        truths = {
-            name: _answer(task, loaded[name])
-            if task.truth == "exact"
-            else _finish_truth(values[name][0], task.gamma, loaded[name])
-            for name in valued
-        }
+        truths = {name: _finish_truth(task, stream, loaded[name]) for name, (stream, _) in values.items()}
         _copy_policies(folder / "policies", located)
         truth = make_truth(task.gamma, truths, task.judged)
         write_text(folder / "truth.json", truth.model_dump_json(indent=1) + "\n")
@@ -216,6 +217,8 @@ def _truth_stream(
         folder = data / task.folder / "parts" / f"truth-{name}"
         return Stream(f"true value: {name}", folder, plan["truth_episodes"], "episodes"), recipe
     question = {field: plan[field] for field in ("environment", "gamma", "value_steps", "seed", "versions", "machine")}
+    if task.truth == "exact":
+        question["truth"] = "exact"
     identity = [about["sha256"] or about["name"], about["mode"], plan["truth_episodes"]]
     text = json.dumps([question, identity], sort_keys=True)
     place = f"{task.environment.rpartition(':')[2].replace('/', '-')}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -226,14 +229,18 @@ def _truth_file(stream: Stream) -> Path:
     return stream.folder.with_suffix(".json")
 
 
-def _finish_truth(stream: Stream, gamma: float, policy: Policy) -> PolicyTruth:
+def _finish_truth(task: Task, stream: Stream, policy: Policy) -> PolicyTruth:
     path = _truth_file(stream)
     if not path.exists():
-        summaries = np.concatenate([read_npz(part.path)["summaries"][:count] for part, count in stream.kept()])
-        truth = policy_truth(summaries, gamma, policy.name, policy.sha256)
+        truth = _answer(task, policy) if task.truth == "exact" else _played(task, stream, policy)
         write_text(path, truth.model_dump_json(indent=1) + "\n")
         shutil.rmtree(stream.folder, ignore_errors=True)
     return PolicyTruth.model_validate_json(path.read_text(encoding="utf-8"))
+
+
+def _played(task: Task, stream: Stream, policy: Policy) -> PolicyTruth:
+    summaries = np.concatenate([read_npz(part.path)["summaries"][:count] for part, count in stream.kept()])
+    return policy_truth(summaries, task.gamma, policy.name, policy.sha256)
 
 
 def _answer(task: Task, policy: Policy) -> PolicyTruth:
@@ -273,17 +280,19 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     failed = 0
     try:
-        for task in find_tasks(given.tasks):
-            started = time.monotonic()
-            try:
-                folder = collect(
-                    task, given.data, given.policies, given.seed, given.processes,
-                    overwrite=given.overwrite, report=_Lines(),
-                )  # fmt: skip
-                print(f"{task.name}: {folder} ({time.monotonic() - started:.1f} s)", flush=True)
-            except PoliciesMissing as error:  # the others may have theirs
-                print(f"skipped: {error}", file=sys.stderr)
-                failed = 2
+        tasks = find_tasks(given.tasks)
+        with worker_pool(given.processes) as pool:
+            for task in tasks:
+                started = time.monotonic()
+                try:
+                    folder = collect(
+                        task, given.data, given.policies, given.seed,
+                        overwrite=given.overwrite, report=_Lines(), pool=pool,
+                    )  # fmt: skip
+                    print(f"{task.name}: {folder} ({time.monotonic() - started:.1f} s)", flush=True)
+                except PoliciesMissing as error:  # the others may have theirs
+                    print(f"skipped: {error}", file=sys.stderr)
+                    failed = 2
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""`.npz` policies: tanh-Gaussian MLPs as plain arrays, in the names of deep_ope or of Stable-Baselines3."""
+"""`.npz` policies: MLPs as plain arrays, in the names of deep_ope (Gaussian, or `logits`) or of Stable-Baselines3."""
 
 from pathlib import Path
 
@@ -9,14 +9,17 @@ from ropeval.policies.gaussian import MODES, GaussianMLP, Mode
 from ropeval.policies.inert.archives import Archive
 from ropeval.policies.inert.npy import read_arrays
 from ropeval.policies.networks import Layer, Range
+from ropeval.policies.onpolicy import CategoricalMLP
 from ropeval.policies.readers.layers import Arrays, chain, check_finite, layer
 
 SB3_LOG_STD_RANGE = (-20.0, 2.0)
 
 
-def read_npz_policy(archive: Archive, path: Path, mode: Mode | None) -> GaussianMLP:
+def read_npz_policy(archive: Archive, path: Path, mode: Mode | None) -> GaussianMLP | CategoricalMLP:
     where, arrays = archive.where, read_arrays(archive)
     check_finite(arrays, where)
+    if "logits_w" in arrays:
+        return _categorical(arrays, path, where, mode)
     critic: list[Layer] = []
     log_std_range = None
     if "fc0_w" in arrays:
@@ -44,9 +47,25 @@ def read_npz_policy(archive: Archive, path: Path, mode: Mode | None) -> Gaussian
 
 def deep_ope_layers(arrays: Arrays, where: str) -> tuple[list[Layer], Layer, Layer]:
     """Hidden layers, mean and log std, under the names `fc0_w, fc0_b, …, mean_w, mean_b, logstd_w, logstd_b`."""
+    return (
+        _hidden(arrays, where),
+        layer(arrays, "mean_w", "mean_b", where),
+        layer(arrays, "logstd_w", "logstd_b", where),
+    )
+
+
+def _categorical(arrays: Arrays, path: Path, where: str, mode: Mode | None) -> CategoricalMLP:
+    """A choice among actions: `fc0_w, fc0_b, …, logits_w, logits_b`."""
+    if mode == "offset":
+        raise UserError(f"{where}: it chooses among actions; its modes are stochastic and mean")
+    name = path.stem if mode is None else f"{path.stem}@{mode}"
+    logits = layer(arrays, "logits_w", "logits_b", where)
+    return CategoricalMLP(_hidden(arrays, where), logits, mode or "stochastic", name, "relu")
+
+
+def _hidden(arrays: Arrays, where: str) -> list[Layer]:
     depth = sum(name.startswith("fc") and name.endswith("_w") for name in arrays)
-    hidden = [layer(arrays, f"fc{i}_w", f"fc{i}_b", where) for i in range(depth)]
-    return hidden, layer(arrays, "mean_w", "mean_b", where), layer(arrays, "logstd_w", "logstd_b", where)
+    return [layer(arrays, f"fc{i}_w", f"fc{i}_b", where) for i in range(depth)]
 
 
 def _action_range(arrays: Arrays, size: int, where: str) -> Range | None:

@@ -1,7 +1,7 @@
 """The suite's contextual bandit: six numbers seen, five actions, one reward. γ = 0.
 
-Split: every second policy is for testing. The log by the good policy is for testing altogether, since few actions of bad
-policies are in it: what was chosen on even logs has to stand there, too.
+Split: every second policy is for testing. The log by the good policy is for testing altogether: it holds few actions of
+bad policies, and what was chosen on even logs has to stand there, too.
 """
 
 from ropeval.bench.data.tasks.task import PolicySource, Split, Task

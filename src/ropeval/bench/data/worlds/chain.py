@@ -21,7 +21,7 @@ def world() -> Table:
         """0: back, 1: on. Who stands at an end and pushes on collects there; the far end sends back to the start."""
         place = state[0]
         step = 1 if action else -1
-        ends = {}
+        ends: dict[tuple[int, ...], tuple[float, float]] = {}
         for direction, probability in ((step, 1 - SLIP), (-step, SLIP)):
             target = place + direction
             if target < 0:

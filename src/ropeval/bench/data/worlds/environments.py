@@ -24,7 +24,7 @@ class TableWorld(gymnasium.Env[Observation, int]):
         self._table = world()
         seen = self._table.observations
         self.observation_space = Box(seen.min(axis=0).astype(np.float32), seen.max(axis=0).astype(np.float32))
-        self.action_space = Discrete(self._table.P.shape[1])
+        self.action_space: Any = Discrete(self._table.P.shape[1])
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -53,7 +53,7 @@ class Bandit(gymnasium.Env[Observation, int]):
     """A context, an action, a reward, the end."""
 
     observation_space = Box(-np.inf, np.inf, (bandit.CONTEXT,))
-    action_space = Discrete(bandit.ACTIONS)
+    action_space: Any = Discrete(bandit.ACTIONS)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -102,5 +102,7 @@ for _name, _module in TABLES.items():
         entry_point=partial(TableWorld, _module.world),
         max_episode_steps=_module.TIME_LIMIT,
     )
-gymnasium.register("ropeval/Bandit-v0", entry_point=Bandit, max_episode_steps=1)
-gymnasium.register("ropeval/LinearQuadratic-v0", entry_point=LinearQuadratic, max_episode_steps=linear.TIME_LIMIT)
+gymnasium.register("ropeval/Bandit-v0", entry_point=f"{__name__}:Bandit", max_episode_steps=1)
+gymnasium.register(
+    "ropeval/LinearQuadratic-v0", entry_point=f"{__name__}:LinearQuadratic", max_episode_steps=linear.TIME_LIMIT
+)

@@ -1,4 +1,4 @@
-"""An epidemic in a village of 24: infections by chance (Reed and Frost's chain of binomials), and what is done about it.
+"""An epidemic in a village of 24: infections by chance (Reed and Frost's chain of binomials), and measures.
 
 Seen are how many can still fall ill and how many are ill. Every day one of three measures is taken: none, masks, a
 lockdown. Each costs something, and so does every new case. It is over when nobody is ill.
@@ -36,7 +36,7 @@ def world() -> Table:
 
     counts = range(VILLAGERS + 1)
     states = np.array([(healthy, ill) for healthy in counts for ill in counts if healthy + ill <= VILLAGERS])
-    start = {(VILLAGERS - ill, ill): 1 / 3 for ill in (1, 2, 3)}
+    start: dict[tuple[int, ...], float] = {(VILLAGERS - ill, ill): 1 / 3 for ill in (1, 2, 3)}
     return make_table(states, len(CONTACT), outcomes, start, terminal=lambda state: state[1] == 0)
 
 

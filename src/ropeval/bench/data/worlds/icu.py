@@ -53,7 +53,8 @@ def _heart_rate(at: int, on: int, stopped: int) -> Floats:
 
 def _blood_pressure(at: int, on: int, stopped: int, lactate: int, diabetic: int) -> Floats:
     if on & VASOPRESSORS:
-        return _moves(3, at, down=0.05 if at == HIGH else 0.0, up=(0.5, 0.35, 0.0)[at] if diabetic else (0.7, 0.2, 0)[at])
+        rises = (0.5, 0.35, 0.0) if diabetic else (0.7, 0.2, 0.0)
+        return _moves(3, at, down=0.05 if at == HIGH else 0.0, up=rises[at])
     falls = 0.4 if stopped & VASOPRESSORS else 0.08 + 0.1 * lactate
     return _moves(3, at, down=0.3 if at == HIGH else falls, up=0.08 if at == LOW else 0.0)
 

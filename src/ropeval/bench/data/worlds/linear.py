@@ -12,8 +12,8 @@ from ropeval.policies.policy import Policy
 
 Floats = NDArray[np.float64]
 
-# Two carts on a line, a spring between them; positions and velocities are seen, each cart is pushed. A tenth of a second.
-STEP = 0.1
+# Two carts on a line, a spring between them; positions and velocities are seen, each cart is pushed.
+STEP = 0.1  # seconds
 A = np.eye(4) + STEP * np.array([[0, 0, 1, 0], [0, 0, 0, 1], [-1, 1, -0.1, 0], [1, -1, 0, -0.1]], float)
 B = STEP * np.array([[0, 0], [0, 0], [1, 0], [0, 1]], float)
 Q, R = np.diag([1.0, 1.0, 0.1, 0.1]), 0.1 * np.eye(2)
@@ -23,7 +23,8 @@ GAMMA = 0.95
 TIME_LIMIT = 200
 LARGEST = 50.0  # the pushes have no bound; the action space must have one, far away
 RECIPE = {  # share of the best gain, standard deviation of the push around it
-    "noise": (0.0, 1.0), "weakest": (0.02, 0.5), "weak": (0.1, 0.5), "fair": (0.25, 0.4), "good": (0.5, 0.3), "best": (1.0, 0.2),
+    "noise": (0.0, 1.0),
+    "weakest": (0.02, 0.5), "weak": (0.1, 0.5), "fair": (0.25, 0.4), "good": (0.5, 0.3), "best": (1.0, 0.2),
 }  # fmt: skip
 
 

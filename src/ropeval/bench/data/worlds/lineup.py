@@ -6,7 +6,7 @@ from ropeval.policies.policy import Policy
 
 
 class Lineup:
-    """`module:policies.NAME` is how a task names one of them; making them may take a second, knowing their names none."""
+    """`module:policies.NAME` is how a task names one of them; making them may take a second."""
 
     def __init__(self, names: Iterable[str], make: Callable[[], Mapping[str, Policy]]):
         self._names, self._make = tuple(names), make
