@@ -155,6 +155,7 @@ def train(
     steps: Annotated[int, typer.Option(help="sac: steps in the environment.", min=1)] = 1_000_000,
     every: Annotated[int, typer.Option(help="sac: steps between checkpoints.", min=1)] = 10_000,
     generations: Annotated[int, typer.Option(help="evolution: how often the population is renewed.", min=1)] = 60,
+    population: Annotated[int, typer.Option(help="evolution: draws per generation.", min=5)] = 40,
     keep: Annotated[int, typer.Option(help="evolution: policies to write, from weak to strong.", min=1)] = 6,
     gamma: Annotated[float, typer.Option(help="evolution: discount of what is maximised.", min=0, max=1)] = 0.99,
     episodes: Annotated[
@@ -183,7 +184,7 @@ def train(
         from ropeval.bench.data.evolve import evolve
 
         with training_progress(environment, generations, "generations", stderr()) as report:
-            evolve(environment, folder, generations, episodes or 2, seed, keep, gamma, report)
+            evolve(environment, folder, generations, episodes or 2, population, seed, keep, gamma, report)
     else:
         from ropeval.bench.data.train import train as train_policy
 

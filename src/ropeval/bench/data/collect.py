@@ -23,14 +23,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ropeval.bench.data.episodes import Player
+from ropeval.bench.data.episodes import Player, make_environment
 from ropeval.bench.data.policy_files import LocatedPolicy, PoliciesMissing, locate_all
+from ropeval.bench.data.rollouts import stream_truth
 from ropeval.bench.data.streams import Stream
 from ropeval.bench.data.task_data import DEFAULT_DATA, TaskData, is_collected, load_task
 from ropeval.bench.data.tasks import Task, find_tasks
-from ropeval.bench.data.truth import PolicyTruth, exact_truth, make_truth, policy_truth
+from ropeval.bench.data.truth import PolicyTruth, exact_truth, make_truth
 from ropeval.bench.data.workers import Pool, Recipe, Report, play_streams, worker_pool
 from ropeval.data.columns import ColumnsWriter
 from ropeval.data.dataset import Dataset
@@ -65,6 +64,7 @@ def collect(
         return folder
     located = locate_all(task, policies)
     loaded = {name: source.load() for name, source in located.items()}
+    make_environment(task.environment)[0].close()  # refuses what is not installed, before anything is written
     valued = [name for name in task.valued if name in located]
     plan = _plan(task, seed, truth_episodes or task.truth_episodes, located, loaded)
     with _only_one(folder):
@@ -232,15 +232,10 @@ def _truth_file(stream: Stream) -> Path:
 def _finish_truth(task: Task, stream: Stream, policy: Policy) -> PolicyTruth:
     path = _truth_file(stream)
     if not path.exists():
-        truth = _answer(task, policy) if task.truth == "exact" else _played(task, stream, policy)
+        truth = _answer(task, policy) if task.truth == "exact" else stream_truth(stream, task.gamma, policy)
         write_text(path, truth.model_dump_json(indent=1) + "\n")
         shutil.rmtree(stream.folder, ignore_errors=True)
     return PolicyTruth.model_validate_json(path.read_text(encoding="utf-8"))
-
-
-def _played(task: Task, stream: Stream, policy: Policy) -> PolicyTruth:
-    summaries = np.concatenate([read_npz(part.path)["summaries"][:count] for part, count in stream.kept()])
-    return policy_truth(summaries, task.gamma, policy.name, policy.sha256)
 
 
 def _answer(task: Task, policy: Policy) -> PolicyTruth:

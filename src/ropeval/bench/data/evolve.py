@@ -6,6 +6,7 @@ weakest to the strongest: the line-up that an evaluation has to tell apart.
 """
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -23,7 +24,7 @@ from ropeval.policies.policy import Space
 Floats = NDArray[np.float64]
 Report = Callable[[int, dict[str, float]], None]  # generations done, the line just added to the curve
 
-POPULATION, ELITE = 40, 8
+ELITE = 0.2  # of a population
 HIDDEN = 16
 MEASURED = 20  # episodes that tell what a generation's mean earns
 LOG_STD = np.log(0.3)  # of a continuous policy's own noise, before the tanh
@@ -85,6 +86,7 @@ def evolve(
     out: Path,
     generations: int = 60,
     episodes: int = 2,
+    population: int = 40,
     seed: int = 0,
     keep: int = 6,
     gamma: float = 0.99,
@@ -92,7 +94,7 @@ def evolve(
 ) -> Path:
     """Train on `env_id`; returns the folder with `keep` policies and the curve. Same seed, same policies."""
     rng = np.random.default_rng(seed)
-    envs = [make_environment(env_id)[0] for _ in range(POPULATION)]
+    envs = [make_environment(env_id)[0] for _ in range(max(population, MEASURED))]
     space = space_of(envs[0], env_id)
     network = Network(space, *_random_play(envs[0], rng))
     mean, std = np.zeros(network.size), np.ones(network.size)
@@ -105,10 +107,10 @@ def evolve(
         curve.append({"generation": generation, **_measured(returns, discounted)})
         if report:
             report(generation + 1, curve[-1])
-        drawn = mean + std * rng.standard_normal((POPULATION, network.size))  # [P, size]
-        starts = np.repeat(rng.integers(2**31, size=(episodes, 1)), POPULATION, 1)  # all begin alike, for fairness
+        drawn = mean + std * rng.standard_normal((population, network.size))  # [P, size]
+        starts = np.repeat(rng.integers(2**31, size=(episodes, 1)), population, 1)  # all begin alike, for fairness
         _, earned = play(network, drawn, envs, rng, starts, gamma)
-        best = drawn[np.argsort(-earned, kind="stable")[:ELITE]]
+        best = drawn[np.argsort(-earned, kind="stable")[: math.ceil(ELITE * population)]]
         extra = EXTRA * max(0.0, 1 - 2 * generation / generations)
         mean = mean + RATE * (best.mean(axis=0) - mean)
         std = std + RATE * (np.hypot(best.std(axis=0), extra) - std)
@@ -116,7 +118,7 @@ def evolve(
         env.close()
     about = {
         "environment": env_id, "algorithm": "cross-entropy method", "seed": seed, "gamma": gamma,
-        "generations": generations, "population": POPULATION, "elite": ELITE, "episodes": episodes,
+        "generations": generations, "population": population, "elite": ELITE, "episodes": episodes,
         "versions": {name: version(name) for name in ("gymnasium", "numpy")},
     }  # fmt: skip
     write_text(out / "curve.jsonl", "".join(json.dumps(line) + "\n" for line in curve))
