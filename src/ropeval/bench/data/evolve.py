@@ -110,6 +110,8 @@ def evolve(
         drawn = mean + std * rng.standard_normal((population, network.size))  # [P, size]
         starts = np.repeat(rng.integers(2**31, size=(episodes, 1)), population, 1)  # all begin alike, for fairness
         _, earned = play(network, drawn, envs, rng, starts, gamma)
+        if earned.max() == earned.min():  # nobody got anywhere: nothing to learn, draw again
+            continue
         best = drawn[np.argsort(-earned, kind="stable")[: math.ceil(ELITE * population)]]
         extra = EXTRA * max(0.0, 1 - 2 * generation / generations)
         mean = mean + RATE * (best.mean(axis=0) - mean)

@@ -31,8 +31,9 @@ WRITERS = {
 SIZES = {"5k": 5_000, "20k": 20_000, "100k": 100_000}
 
 
-def _policies(body: str) -> dict[str, PolicySource]:
-    spec = {name: str(POLICIES / f"{body}_{name}.npz") for name in JUDGED}
+def _policies(environment: str) -> dict[str, PolicySource]:
+    stem = environment.partition("-v")[0].lower()
+    spec = {name: str(POLICIES / f"{stem}_{name}.npz") for name in JUDGED}
     return {name: PolicySource(spec=spec[name], mode="stochastic") for name in JUDGED} | {
         "weak": PolicySource(spec=spec["2"], mode="stochastic", epsilon=0.1),
         "greedy": PolicySource(spec=spec["4"], mode="mean", epsilon=0.3),
@@ -42,7 +43,7 @@ def _policies(body: str) -> dict[str, PolicySource]:
 TASKS = [
     Task(
         name=f"suite/{body}-{kind}-{size}",
-        policies=_policies(body),
+        policies=_policies(fields["environment"]),
         judged={name: "test" if place % 2 else "dev" for place, name in enumerate(JUDGED)},
         writers=writers,
         transitions=transitions,

@@ -17,7 +17,7 @@ from ropeval.policies.policy import Policy
 CONTEXT, ACTIONS = 6, 5
 NOISE = 0.5  # standard deviation of a reward around its mean
 SEED = 20
-POINTS, SHIFTS = 1 << 14, 16  # of the quasi-random integration, and its independent repetitions
+POINTS, SHIFTS = 1 << 12, 16  # of the quasi-random integration, and its independent repetitions
 RECIPE = {"worst": (-1.0, 0.0), "weak": (0.3, 2.0), "fair": (1.0, 1.0), "good": (2.0, 0.5), "best": (6.0, 0.0)}
 Floats = NDArray[np.float64]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ class Table:
     d0: Floats  # [S]
     terminal: NDArray[np.bool_]  # [S]
 
+    @lru_cache(maxsize=8)  # noqa: B019  worlds live as long as the program
     def mdp(self, gamma: float) -> TabularMDP:
         return TabularMDP(self.P, (self.P * self.rewards).sum(axis=-1), self.d0, gamma, self.terminal)
 
