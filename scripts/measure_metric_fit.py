@@ -1,6 +1,6 @@
 """How near does the learned distance come to the exact one? On the paper's gridworld, where both can be computed.
 
-    python scripts/measure_metric_fit.py [--out docs/metric-fit.md]
+    python scripts/measure_metric_fit.py [--out docs/results/metric-fit.md]
 
 Every state-action pair is in the log once (the dynamics are deterministic), observations are one-hot, so nothing is
 left but the form of d̃ and its training.
@@ -55,9 +55,8 @@ What the numbers say, and what the form cannot express whatever the training:
    and the bootstrap adds it up over the horizon: at γ = 0.99 and β = 1 the features run to the ends of their range
    (self-distance 16 of at most 16) although the exact metric would fit, and the order is lost.
 3. d̃ ≤ (size of φ) + βπ. In this grid, where episodes end after a few steps, the exact metric stays below. In a task
-   that goes on for ever it is of the order E|Δr|/(1−γ), a hundred times a typical difference of rewards at γ = 0.99,
-   and saturation is certain (methods/rope-range.md shows it on the demo's log). `rope-range` scales the short-term
-   distance to fit.
+   that goes on for ever it does not, and the features saturate
+   ([rope-range](../methods/rope-range.md#why-the-papers-form-saturates) says why).
 4. Without the angle, d̃ is a sum, ½‖φ(x)‖² + ½‖φ(y)‖²: it can only say how far x and y are from *everything*. Only the
    angle relates x to y.
 """
@@ -111,7 +110,7 @@ def measure(encoder: str, gamma: float, beta: float, dim: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path("docs/metric-fit.md"))
+    parser.add_argument("--out", type=Path, default=Path("docs/results/metric-fit.md"))
     out = parser.parse_args().out
     prepare()
     rows = []

@@ -2,7 +2,7 @@
 
     python scripts/methods_table.py collect --policies DIR --out FOLDER     a Hopper log and true values (needs MuJoCo)
     python scripts/methods_table.py run TASK --out FOLDER                   every method; TASK: demo, or that FOLDER
-    python scripts/methods_table.py write FOLDER… --out docs/methods/table.md
+    python scripts/methods_table.py write FOLDER… --out docs/results/methods.md
 
 `DIR` holds the published deep_ope policies hopper_online_10.npz (evaluated) and hopper_online_5.npz (which logged).
 Both act stochastically, since importance sampling has no answer for deterministic policies. Results are kept as each
@@ -30,7 +30,7 @@ python scripts/methods_table.py collect --policies DIR --out hopper      # the p
 python scripts/methods_table.py run demo   --out benchmarks/results/methods/demo
 python scripts/methods_table.py run hopper --out benchmarks/results/methods/hopper
 python scripts/methods_table.py write benchmarks/results/methods/demo benchmarks/results/methods/hopper \\
-    --out docs/methods/table.md
+    --out docs/results/methods.md
 ```
 
 The Hopper log holds whole episodes of hopper_online_5; hopper_online_10 is evaluated. Both act stochastically, since

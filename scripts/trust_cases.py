@@ -1,8 +1,8 @@
-"""The cases of docs/trust.md: for every finding a log where it fires and one where it does not.
+"""The cases of docs/guide: for every finding a log where it fires and one where it does not, and two tables of numbers.
 
-    python scripts/trust_cases.py                 all cases, as they stand in docs/trust.md
+    python scripts/trust_cases.py                 all cases, as they stand in the guide
     python scripts/trust_cases.py coverage        one of them
-    python scripts/trust_cases.py --write         puts them into docs/trust.md, between its markers
+    python scripts/trust_cases.py --write         puts them into the pages, between their markers
 
 Every case is a task of one or two numbers, so that one sees by hand why the finding is right.
 """
@@ -23,7 +23,8 @@ from ropeval.report.table import number
 from ropeval.runtime import prepare
 
 Array = NDArray[np.float64]
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "trust.md"
+GUIDE = Path(__file__).resolve().parents[1] / "docs" / "guide"
+PAGES = {"interval": GUIDE / "intervals.md", "ranking": GUIDE / "ranking.md"}  # everything else: trust.md
 
 
 class Case(NamedTuple):
@@ -126,9 +127,12 @@ def out_of_bounds() -> Case:
 
 
 def collapse() -> Case:
-    """The paper's form of the distance on rewards that are too large for it, and with the range matched."""
-    settings = {"width": 32, "batch": 64, "steps": 1500, "learning_rate": 3e-3}
-    log, policy = push(reward=lambda s: -10 * s**2), pull(0.8)
+    """The paper's form of the distance on rewards that are too large for it, and with the range matched.
+
+    Far too large: with −10·s² it is rounding that decides how many members collapse.
+    """
+    settings = {"width": 32, "batch": 64, "steps": 600, "learning_rate": 3e-3}
+    log, policy = push(reward=lambda s: -100 * s**2), pull(0.8)
 
     def encoded(name: str) -> Estimate:
         return evaluate(log, policy, f"{name}+lspe", gamma=0.9, members=4, settings={name: settings})
@@ -311,24 +315,43 @@ def block(name: str) -> str:
     return NUMBERS[name]() if name in NUMBERS else told(name, CASES[name]())
 
 
+def page_of(name: str) -> Path:
+    return PAGES.get(name, GUIDE / "trust.md")
+
+
+def marked(name: str) -> re.Pattern[str]:
+    """The place of a case in its page: what stands before, the case, and what stands behind."""
+    return re.compile(f"(<!-- case {name} -->\n)(.*?)(\n<!-- end -->)", re.DOTALL)
+
+
+def kept(name: str) -> str:
+    """A case as its page has it."""
+    found = marked(name).search(page_of(name).read_text(encoding="utf-8"))
+    if found is None:
+        raise SystemExit(f"{page_of(name).name} has no place for {name}: <!-- case {name} --> … <!-- end -->")
+    return found[2]
+
+
+def write(name: str, made: str) -> None:
+    kept(name)  # or it is refused
+    page = page_of(name)
+    text = marked(name).sub(lambda found: f"{found[1]}{made}{found[3]}", page.read_text(encoding="utf-8"))
+    page.write_text(text, encoding="utf-8")
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("names", nargs="*", help=f"of {', '.join([*NUMBERS, *CASES])}")
-    arguments.add_argument("--write", action="store_true", help="put them into docs/trust.md")
+    arguments.add_argument("--write", action="store_true", help="put them into the pages of docs/guide")
     options = arguments.parse_args()
     prepare()
-    text = PAGE.read_text(encoding="utf-8")
     for name in options.names or [*NUMBERS, *CASES]:
         if name not in NUMBERS and name not in CASES:
             arguments.error(f"there is no case {name!r}")
         made = block(name)
         print(f"{name}\n\n{made}\n", flush=True)
-        marked = re.compile(f"(<!-- case {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        if options.write and not marked.search(text):
-            raise SystemExit(f"{PAGE.name} has no place for {name}: <!-- case {name} --> … <!-- end -->")
-        text = marked.sub(lambda found: f"{found[1]}{made}\n{found[2]}", text)  # noqa: B023
-    if options.write:
-        PAGE.write_text(text, encoding="utf-8")
+        if options.write:
+            write(name, made)
 
 
 if __name__ == "__main__":

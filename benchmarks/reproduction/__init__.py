@@ -1,1 +1,1 @@
-"""Everything that docs/reproduction.md needs, from the study's rows: `python -m benchmarks.reproduction`."""
+"""Everything that docs/results/reproduction.md needs, from the study's rows: `python -m benchmarks.reproduction`."""

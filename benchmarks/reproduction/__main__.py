@@ -1,4 +1,4 @@
-"""Write docs/reproduction: the paper's table beside ours, the numbers behind each claim, the picture, and what it took.
+"""Write docs/results/reproduction: the paper's table beside ours, the numbers behind each claim, picture, seconds.
 
     python -m benchmarks.reproduction
     python -m benchmarks.reproduction --study STUDY [STUDY…] --out FOLDER
@@ -29,7 +29,7 @@ STUDIES = ("study", "study-20-seeds", "study-first-log", "study-one-cell")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--study", type=Path, nargs="+", default=[PAPER / folder for folder in STUDIES])
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "reproduction")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "reproduction")
     options = parser.parse_args()
     evidence = gather(options.study, PAPER / "published.toml")
     pages = {

@@ -1,4 +1,4 @@
-"""The tool behind docs/reproduction.md: the paper's numbers, the marks, and counts that were done by hand."""
+"""The tool behind docs/results/reproduction.md: the paper's numbers, the marks, and counts that were done by hand."""
 
 import subprocess
 import sys

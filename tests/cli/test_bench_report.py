@@ -50,5 +50,5 @@ def test_what_is_no_study_is_refused_in_words(app, tmp_path):
 
 def test_the_help_teaches(app):
     words = CliRunner().invoke(app, ["--help"]).stdout
-    for term in ("RMAE", "chosen with the truth", "baselines", "docs/reporting.md", "Examples"):
+    for term in ("RMAE", "chosen with the truth", "baselines", "docs/guide/studies.md", "Examples"):
         assert term in words

@@ -1,18 +1,75 @@
-"""The Python blocks of the documents run, in order."""
+"""The pages run, in order: Python blocks, files that a page has its reader write, and its `sh` commands.
+
+A page is one session in an empty folder. Everything happens in this process, so that pages share compiled programs.
+"""
 
 import re
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from ropeval.cli.main import app
+from ropeval.encoders import ENCODERS
+from ropeval.estimators import ESTIMATORS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```", re.DOTALL | re.MULTILINE)
+RUN = {"python", "sh"}
+PAGES = sorted(
+    page for page in DOCS.rglob("*.md") if RUN & {block[1] for block in BLOCK.finditer(page.read_text("utf-8"))}
+)
 
 
-@pytest.mark.parametrize("page", ["quickstart.md", "adding-a-method.md", "extend.md", "tasks.md", "reporting.md"])
-def test_the_page_runs(page, tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def _left_as_found(tmp_path, monkeypatch):
+    """A page works in a folder of its own; what it adds to registries, modules and the search path goes with it."""
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert blocks
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])  # as in a session that starts there
+    registries = [(registry, dict(registry)) for registry in (ENCODERS, ESTIMATORS)]
+    yield
+    for registry, before in registries:
+        registry.clear()
+        registry.update(before)
+    for name in [name for name, module in sys.modules.items() if _lies_in(module, tmp_path)]:
+        del sys.modules[name]
+
+
+def _lies_in(module: object, folder: Path) -> bool:
+    return str(getattr(module, "__file__", None) or "").startswith(str(folder))
+
+
+def test_these_pages_run():
+    """A page that loses its blocks would fall out of the list below in silence."""
+    assert [str(page.relative_to(DOCS)) for page in PAGES] == [
+        "guide/extending.md",
+        "guide/studies.md",
+        "guide/theory.md",
+        "start/quickstart.md",
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_page_runs(page, monkeypatch):
     session: dict[str, object] = {"__name__": "__page__"}
-    for block in blocks:
-        exec(compile(block, page, "exec"), session)  # our own pages
+    for language, file, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if file:
+            Path(file).write_text(text, encoding="utf-8")
+        elif language == "python":
+            exec(compile(text, str(page), "exec"), session)  # our own pages
+        elif language == "sh":
+            for line in text.splitlines():
+                _command(shlex.split(line, comments=True), monkeypatch)
+
+
+def _command(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`export NAME=VALUE`, or a verb of ropeval."""
+    if words[0] == "export":
+        for name, _, value in (word.partition("=") for word in words[1:]):
+            monkeypatch.setenv(name, value)
+        return
+    assert words[0] == "ropeval", f"what is {words[0]!r}? These tests run ropeval and nothing else"
+    done = CliRunner().invoke(app, words[1:], catch_exceptions=False)
+    assert done.exit_code == 0, done.output

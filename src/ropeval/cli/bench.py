@@ -34,7 +34,7 @@ def tasks(data: Data = DEFAULT_DATA) -> None:
 
     A task of your own is one Python file that defines TASKS; name it in
     ROPEVAL_TASKS (several are separated like PATH), or call a task
-    FILE.py:NAME. docs/extend.md shows one.
+    FILE.py:NAME. docs/guide/extending.md shows one.
     """
     from rich import box
     from rich.console import Console

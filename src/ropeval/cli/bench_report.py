@@ -38,7 +38,7 @@ def report(
     in all of them. A study that is not finished is reported as far as it is, with what is missing and why.
 
     report.html is one page with everything in it; report.md, report.tex and CSV files hold the same. A report that is
-    there already is replaced. docs/reporting.md says what each table and figure means.
+    there already is replaced. docs/guide/studies.md says what each table and figure means.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

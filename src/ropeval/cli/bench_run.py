@@ -153,7 +153,7 @@ def _narrowed(
 ) -> "Study":
     """The study of a file, cut down by the options."""
     from ropeval.bench.data.tasks import find_tasks
-    from ropeval.bench.results.rows import BASELINES
+    from ropeval.bench.run.schema import BASELINES
     from ropeval.bench.run.study import load_study
     from ropeval.errors import unknown_name
 

@@ -73,7 +73,7 @@ def evaluate(
         typer.Option(
             "--tune",
             help="Choose β, d and learning rates of every method for every policy by a tournament of fitted values on "
-            "the log. Takes as long as 3 (fqe) or 27 (rope+fqe) members more; what it is worth: docs/tuning.md.",
+            "the log. Takes as long as 3 (fqe) or 27 (rope+fqe) members more; what it is worth: docs/guide/ranking.md.",
         ),
     ] = None,
     truth: Annotated[

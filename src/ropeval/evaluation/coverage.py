@@ -6,7 +6,7 @@ take logged states, once with the logged action and once with the policy's, and 
 dense the log is; a policy's pair that lies further out than 95 % of those is outside what the log shows.
 
 It asks about the policy's actions in logged states. A policy that goes on to states which the log never saw, one
-ordinary step at a time, looks covered; see docs/ranking.md for one that does.
+ordinary step at a time, looks covered; see docs/results/ranking.md for one.
 
 Every column of state and action is divided by its standard deviation over the log. On long logs a sample stands for
 the whole, the same for every policy.

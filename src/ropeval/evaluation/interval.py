@@ -20,7 +20,7 @@ proposes: z_α becomes √(n/(n−1))·t_{n−1,α}, and the quantiles are read 
 
 That is not all. On logs whose truth is known, 95 % intervals made so held it in 92 % to 94 % (exact methods, 50 skewed
 episodes) and in 75 % to 94 % (learned ones, whose networks are biased on every log alike). So both sides are widened by
-a measured factor, `WIDENED`: docs/intervals.md has the numbers before and after.
+a measured factor, `WIDENED`: docs/results/coverage.md has the numbers before and after.
 """
 
 from collections.abc import Callable

@@ -13,7 +13,7 @@ If q_j is the truth, the backup of q_i can be expressed on these groups, so a q_
 if q_i is the truth, it has none, whoever the opponent is. The winner is the candidate with the smallest largest loss.
 
 Rounding is to `BINS` groups of equal size on each side, and losses come from rows of the log that are evenly spaced.
-What it buys is measured in docs/tuning.md.
+What it buys is measured in docs/results/tuning.md.
 """
 
 import itertools

@@ -20,7 +20,7 @@ SAVE_WHOLE = "save the whole model (Stable-Baselines3: model.save) or export it 
 
 
 def load_policy(spec: str | Path, mode: Mode | None = None) -> Policy:
-    """Load a policy. Files are never executed: see docs/formats.md.
+    """Load a policy. Files are never executed: see docs/start/formats.md.
 
     `FILE[+STATISTICS][@MODE]`  .npz, deep_ope .pkl, Stable-Baselines3 .zip, .onnx; STATISTICS is what VecNormalize.save
                                 wrote; MODE is stochastic (default), mean, or offset

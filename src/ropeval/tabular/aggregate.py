@@ -2,7 +2,7 @@
 
 A clustering of *radius* ε is one in which two different members of a cluster are at most 2ε apart. A ball
 {y : d(c, y) ≤ ε} is such a cluster, by the triangle inequality through its centre c. Self-distances do not enter:
-a pair and itself are never "merged", and the proof of Lemma 1 holds without them (docs/theory.md says why this
+a pair and itself are never "merged", and the proof of Lemma 1 holds without them (docs/guide/theory.md says why this
 matters for a diffuse metric, where d(x, x) can be larger than 2ε).
 """
 

@@ -7,7 +7,7 @@ as the paper says). π_b is uniform, γ = 0.99.
 
 The paper does not say whose distance is paid: that of the cell the agent acts in ("current", the literal reading
 of a reward r(s, a), and the default) or of the cell it arrives in ("next"). Under both, the pairs with q ≈ −6
-(exactly −5.9601) form one group, ROPE's groups are those of q, and no other metric's are; docs/theory.md has both
+(exactly −5.9601) form one group, ROPE's groups are those of q, and no other metric's are; docs/guide/theory.md has both
 tables.
 """
 

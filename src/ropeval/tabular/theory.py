@@ -1,4 +1,4 @@
-"""The pictures of docs/theory.md.
+"""The pictures of docs/guide/theory.md.
 
 python -m ropeval.tabular.theory docs/images
 """

@@ -152,6 +152,13 @@ def test_a_changed_task_needs_a_new_version(toy, collected):
         load_task(changed, collected)
 
 
+def test_nothing_is_written_where_the_environment_cannot_be_made(toy, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gymnasium", None)  # as if it were not installed
+    with pytest.raises(UserError, match=r"pip install 'ropeval\[bench\]'"):
+        collect(toy, tmp_path / "data")
+    assert not (tmp_path / "data").exists()
+
+
 def test_a_policy_that_does_not_fit_is_refused(toy, tmp_path):
     wrong = toy.model_copy(
         update={"policies": {**toy.policies, "evaluated": find_task("tiny/pendulum").policies["evaluated"]}}

@@ -1,7 +1,5 @@
 """Several studies read as one: what may differ between them, what counts twice, and what is refused."""
 
-import json
-
 import polars as pl
 import pytest
 
@@ -10,7 +8,7 @@ from ropeval.bench.results.rows import load_curves, load_rows
 from ropeval.bench.results.together import load_results
 from ropeval.bench.run.study import read_study
 from ropeval.errors import UserError
-from tests.bench.studies import curve, hyper, row, runs, small_study, write_study
+from tests.bench.studies import curve, row, runs, small_study, write_study
 
 OTHER_LOG = {"data_sha256": "another log of it", "truth_discounted": 101.0, "random_mean_reward": 48.5}
 
@@ -76,51 +74,6 @@ def test_a_value_that_only_a_later_folder_measured_is_everyone_s(tmp_path):
     rows = load_results([first, second]).rows
     assert rows["random_discounted"].to_list() == [-2.0, -2.0]
     assert rows["random_discounted_se"].to_list() == [0.3, 0.3]
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"truth_discounted": 110.0}, "truth_discounted 110, an earlier folder has 100, more than 4 standard errors"),
-        ({"random_mean_reward": 44.0}, "random_mean_reward 44"),
-        ({"policy_sha256": "other"}, "policy_sha256 other, an earlier folder has policy: another question"),
-        ({"gamma": 0.9}, "gamma 0.9, an earlier folder has 0.99: another question"),
-    ],
-)
-def test_another_question_is_refused(published, tmp_path, changes, words):
-    with pytest.raises(UserError, match=words):
-        load_results([published, mine(tmp_path, **changes)])
-    known = write_study(tmp_path / "known", [row("t", "fqe", 110.0, **changes)])  # nothing but runs that are there
-    with pytest.raises(UserError, match=words):
-        load_results([published, known])
-
-
-def test_other_protocols_may_ask_another_question(published, tmp_path):
-    results = load_results([published, mine(tmp_path, protocol="paper", gamma=0.9, truth_discounted=7.0)])
-    assert dict(results.rows.group_by("protocol").len().iter_rows()) == {"standard": 4, "paper": 3}
-    assert set(results.rows.filter(protocol="paper")["truth_discounted"]) == {7.0}
-
-
-def test_methods_of_one_name_must_be_one_method(tmp_path):
-    def study(name, seed, **config):
-        return write_study(tmp_path / name, [row("t", "fqe", 100.0, seed, config=json.dumps(config))])
-
-    first = study("a", 0, fqe={"steps": 300, "width": 8}, preset="paper", key=0)
-    same = study("b", 1, fqe={"steps": 300, "width": 8, "new": 1}, preset="default", key=5, grid={"fqe.width": [8]})
-    assert len(load_results([first, same]).rows) == 2
-    with pytest.raises(UserError, match=r"fqe has fqe\.steps 20, in an earlier folder 300: two methods of one name"):
-        load_results([first, study("c", 1, fqe={"steps": 20, "width": 8})])
-    for config in (None, "no json", "[]"):  # what is unknown contradicts nothing
-        folder = write_study(tmp_path / "d", [row("t", "fqe", 100.0, 1, config=config)])
-        assert len(load_results([first, folder]).rows) == 2
-
-
-def test_two_defaults_of_one_method_are_refused(tmp_path):
-    first = write_study(tmp_path / "a", runs("t", "rope+fqe", [1.0], hyper=hyper(rope__beta=1.0)))
-    with pytest.raises(
-        UserError, match=r'rope\+fqe: the default setting is {}, in an earlier folder {"rope.beta": 1.0}'
-    ):
-        load_results([first, write_study(tmp_path / "b", runs("t", "rope+fqe", [1.0]))])
 
 
 def test_the_same_folder_twice_is_refused(published, tmp_path):

@@ -65,7 +65,7 @@ def test_each_row_has_the_warnings_of_its_member(data, tmp_path, monkeypatch):
     def second_member(features):
         return [Finding("collapse", "severe", f"member {i} collapsed", "beware") if i == 1 else None for i in range(8)]
 
-    monkeypatch.setattr("ropeval.bench.run.unit.collapsed_members", second_member)
+    monkeypatch.setattr("ropeval.bench.run.unit_rows.collapsed_members", second_member)
     run(STUDY.model_copy(update={"methods": ["rope+fqe", "fqe"]}), tmp_path / "s", data)
     rows = pl.concat(map(pl.read_parquet, sorted((tmp_path / "s" / "units").glob("*.rows.parquet"))))
     said = [json.loads(words) for words in rows.filter(method="rope+fqe")["warnings"]]

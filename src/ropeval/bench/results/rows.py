@@ -20,47 +20,24 @@ import numpy as np
 import polars as pl
 
 from ropeval.bench.data.task_data import EVALUATED
+from ropeval.bench.run.schema import BASELINES, CURVES, PROTOCOLS, ROWS, RUN, TRUTHS
 from ropeval.errors import UserError
+from ropeval.files import read_json
 
-BASELINES = ("mean-reward", "mean-return")  # what everything else has to beat
-PROTOCOLS = ("standard", "paper")
-TRUTHS = {"discounted": "discounted return", "mean_reward": "mean reward/(1−γ)"}  # columns truth_*, random_*
+__all__ = [
+    "ADDED", "BASELINES", "CASE", "CURVES", "ROWS", "RUN", "TRUTHS", "Failure", "Progress", "case_name", "load_curves",
+    "load_failures", "load_rows", "warnings_of",
+]  # fmt: skip
 
-ROWS: dict[str, Any] = {
-    "study": pl.String, "unit": pl.String, "task": pl.String,
-    "policy": pl.String, "split": pl.String,  # which one is judged; dev, test or empty
-    "method": pl.String, "protocol": pl.String,
-    "hyper": pl.String,  # canonical JSON of what the grid varied, "{}" where nothing was
-    "default": pl.Boolean,  # whether `hyper` is the method's default setting
-    "seed": pl.Int64, "gamma": pl.Float64, "config": pl.String,
-    "estimate": pl.Float64, "low": pl.Float64, "high": pl.Float64,  # the 95 % interval, where there is one
-    "diverged": pl.Boolean, "diverged_at": pl.Int64,
-    "truth_discounted": pl.Float64, "truth_discounted_se": pl.Float64,
-    "truth_mean_reward": pl.Float64, "truth_mean_reward_se": pl.Float64,
-    # The value of the random policy: RMAE is measured in units of |ρ(π_e) − ρ(π_rand)|.
-    "random_discounted": pl.Float64, "random_discounted_se": pl.Float64,
-    "random_mean_reward": pl.Float64, "random_mean_reward_se": pl.Float64,
-    "data_sha256": pl.String, "policy_sha256": pl.String, "version": pl.String, "commit": pl.String,
-    "device": pl.String,
-    "seconds": pl.Float64, "seconds_prepare": pl.Float64,  # of the unit for this policy; of the log, for all policies
-    "warnings": pl.String,  # a list of {"code", "severity", "message"}: see `warnings_of`
-    "extras": pl.String,  # what the method says about itself, a JSON object
-}  # fmt: skip
-CURVES: dict[str, Any] = {
-    "unit": pl.String, "task": pl.String, "policy": pl.String,  # empty: trained once, for all policies
-    "method": pl.String, "protocol": pl.String, "hyper": pl.String,
-    "seed": pl.Int64, "stage": pl.String, "step": pl.Int64, "metric": pl.String, "value": pl.Float32,
-}  # fmt: skip
 # Columns that rows of earlier versions do not have, and what they meant without them.
 ADDED = {
     "policy": EVALUATED, "split": "", "low": None, "high": None, "seconds_prepare": 0.0, "extras": "{}",
     **{f"random_{truth}{error}": None for truth in TRUTHS for error in ("", "_se")},
 }  # fmt: skip
-RUN = ["protocol", "task", "policy", "method", "hyper", "seed"]  # what tells one row from another
 # Nothing is known without these; the rest may be null (an estimate that diverged, a truth nobody measured).
 NEVER_NULL = ("task", "policy", "method", "protocol", "hyper", "default", "seed", "gamma", "diverged")
 ONE_PER_TASK = ("gamma", "data_sha256", *(f"random_{truth}" for truth in TRUTHS))
-ONE_PER_POLICY = ("policy_sha256", "split", *(f"truth_{truth}" for truth in TRUTHS))
+ONE_PER_POLICY = ("policy_sha256", *(f"truth_{truth}" for truth in TRUTHS))
 UNKNOWN = "unknown"  # the severity of a warning that was kept as a sentence
 
 Progress = Callable[[float], None]
@@ -194,16 +171,6 @@ def _thin(frame: pl.DataFrame, points: int) -> pl.DataFrame:
         thinned = (place + 1) * points // len(steps) > place * points // len(steps)
         kept.append(steps.filter(pl.Series(thinned)) if len(steps) > points else steps)
     return frame.join(pl.concat(kept), on=["method", "stage", "step"], how="semi") if kept else frame
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read as JSON, damaged or cut short? ({error})") from error
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: holds {type(content).__name__}, expected a JSON object")
-    return content
 
 
 def _is_json_object(text: str) -> bool:

@@ -18,9 +18,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from ropeval.bench.data.task_data import EVALUATED
-from ropeval.bench.results.rows import BASELINES, read_json
+from ropeval.bench.run.schema import BASELINES
 from ropeval.errors import UserError, unknown_name
 from ropeval.evaluation.methods import Method, check_overrides, make_method, parts
+from ropeval.files import read_json
 from ropeval.settings import read_toml
 
 Setting = Mapping[str, Any]  # "part.field" -> value, of what the grid varies

@@ -3,30 +3,25 @@
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from ropeval.bench.data.task_data import TaskData
-from ropeval.bench.data.truth import PolicyTruth
-from ropeval.bench.results.rows import CURVES, ROWS, TRUTHS
 from ropeval.bench.run.problems import Problems
-from ropeval.bench.run.study import Study, Unit, canonical, digest
+from ropeval.bench.run.schema import ROWS
+from ropeval.bench.run.study import Study, Unit, digest
+from ropeval.bench.run.unit_curves import Curves
+from ropeval.bench.run.unit_rows import Row, judged_columns, member_rows, resampled_row
 from ropeval.data import Problem
 from ropeval.errors import UserError
-from ropeval.evaluation.diagnosis.about_fit import collapsed_members
-from ropeval.evaluation.diagnosis.evidence import diverged_members
-from ropeval.evaluation.fit import Fitted, fit
-from ropeval.evaluation.interval import WIDENED, make_interval
+from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import Method
-from ropeval.evaluation.result import Finding
 from ropeval.interrupts import stop_if_pressed
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, Trained, member_keys
@@ -34,9 +29,7 @@ from ropeval.learning.resample import Resamples
 from ropeval.provenance import commit
 from ropeval.version import __version__
 
-Floats = NDArray[np.float64]
 Report = Callable[[float], None]  # fraction done
-Row = dict[str, Any]
 
 
 class Failed(NamedTuple):
@@ -53,7 +46,7 @@ class Failed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UnitResult:
-    """Frames with the columns of `ropeval.bench.results.rows`."""
+    """Frames with the columns of `ropeval.bench.run.schema`."""
 
     rows: pl.DataFrame
     curves: pl.DataFrame
@@ -66,7 +59,7 @@ def run_unit(
     """Every policy in turn. One that the method refuses, or fails on, does not stop the others."""
     method = study.make(unit.method, json.loads(unit.hyper))
     rows: list[Row] = []
-    curves = _Curves(unit, study.protocol)
+    curves = Curves(unit, study.protocol)
     failed: dict[str, Failed] = {}
     for place, policy in enumerate(unit.policies):
         folder = checkpoints / digest(policy) if checkpoints else None
@@ -77,7 +70,7 @@ def run_unit(
             stop_if_pressed()  # to be interrupted is no failure
             failed[policy] = Failed.because(error)
             continue
-        rows += [{**one, **_about(problems, policy)} for one in answer.rows]
+        rows += [{**one, **judged_columns(problems.data, policy)} for one in answer.rows]
         curves.add(policy, answer.trained)
     return UnitResult(pl.DataFrame(rows, schema=ROWS), curves.frame(), failed)
 
@@ -101,7 +94,7 @@ def _judge(
     checkpoint = Checkpoint(checkpoints, _fingerprint(study, unit, method, problem), began) if checkpoints else None
     run = _run(study, unit, problem, checkpoint, report)
     fitted = fit(problem, method, run)
-    rows = _resampled_row(study, unit, fitted, run) if study.resample else _member_rows(study, unit, fitted)
+    rows = resampled_row(study, unit, fitted, run) if study.resample else member_rows(study, unit, fitted)
     shared = {
         "study": study.name,
         "unit": unit.id,
@@ -136,176 +129,6 @@ def _run(
     seeds = np.array([m.seed for m in unit.members])
     keys = member_keys(study.key, int(seeds.max()) + 1)[seeds]
     return Run(keys, report, checkpoint, settings=settings, grid=unit.grid)
-
-
-# --- rows -----------------------------------------------------------------------------------------------------
-
-
-def _member_rows(study: Study, unit: Unit, fitted: Fitted) -> list[Row]:
-    """A row for each member."""
-    members = len(unit.members)
-    values = np.broadcast_to(fitted.estimated.values, members)  # one value where nothing is random
-    diverged = diverged_members(fitted.trained, values, fitted.problem.reward_bound)
-    when = _diverged_at(fitted.trained, members)
-    collapses = (collapsed_members(fitted.features) if fitted.features is not None else []) or [None] * members
-    return [
-        _member(study, unit, place)
-        | {
-            "estimate": _finite(values[place]),
-            "diverged": bool(diverged[place]),
-            "diverged_at": int(when[place]),
-            "warnings": _warnings(fitted, collapses[place : place + 1]),
-            "extras": canonical(_extras(fitted)),
-        }
-        for place in range(members)
-    ]
-
-
-def _resampled_row(study: Study, unit: Unit, fitted: Fitted, run: Run) -> list[Row]:
-    """One row: the mean of the members that did not diverge, and the interval that their resamples of the log give."""
-    estimated = fitted.estimated
-    values = np.broadcast_to(estimated.values, run.members)
-    diverged = diverged_members(fitted.trained, values, fitted.problem.reward_bound)
-    good = values[~diverged]
-    value = float(good.mean()) if len(good) else None
-    learned = estimated.replicates is None
-    replicates = np.where(diverged, np.nan, values) if estimated.replicates is None else estimated.replicates
-    widened = WIDENED["learned" if learned else "exact"]
-    interval = make_interval(value, replicates, fitted.problem.dataset.num_episodes, widened=widened)
-    about = {
-        "members": len(values),
-        "diverged": int(diverged.sum()),
-        "spread": _finite(np.nanstd(replicates, ddof=1)) if np.isfinite(replicates).sum() > 1 else None,
-    }
-    collapses = collapsed_members(fitted.features) if fitted.features is not None else []
-    return [
-        _member(study, unit, 0)
-        | {
-            "estimate": value,
-            "low": interval.low if interval else None,
-            "high": interval.high if interval else None,
-            "diverged": value is None,
-            "diverged_at": int(_diverged_at(fitted.trained, run.members).max()),
-            "warnings": _warnings(fitted, [c for c in collapses if c][:1]),
-            "extras": canonical(about | _extras(fitted)),
-        }
-    ]
-
-
-def _member(study: Study, unit: Unit, place: int) -> Row:
-    member = unit.members[place]
-    return {
-        "hyper": member.hyper,
-        "default": study.is_default(unit.method, member.setting),
-        "seed": member.seed,
-        "config": member_config(study, unit, place),
-    }
-
-
-def member_config(study: Study, unit: Unit, place: int) -> str:
-    """Everything that decides a member's numbers besides the data and the seed."""
-    method = study.make(unit.method, unit.members[place].setting)
-    about = {"draws": study.draws, "key": study.key, "preset": study.preset, "grid": unit.grid}
-    return canonical({**method.describe(), **about, **({"resamples": study.seeds} if study.resample else {})})
-
-
-def _diverged_at(trained: dict[str, Trained], members: int) -> NDArray[np.int64]:
-    """[M] the step at which a member diverged, in the first stage where it did; −1 where it did not."""
-    when = np.full(members, -1)
-    for stage in trained.values():
-        when = np.where((when < 0) & (stage.diverged_at >= 0), stage.diverged_at, when)
-    return when
-
-
-def _warnings(fitted: Fitted, collapses: Sequence[Finding | None]) -> str:
-    """What is to be said of a row. Remarks speak of the log, or of all members together."""
-    found = [Finding("method", "warning", remark, "") for remark in fitted.remarks]
-    found += [finding for finding in collapses if finding is not None]
-    said = [{"code": one.code, "severity": one.severity, "message": one.sentence} for one in found]
-    return json.dumps(said, ensure_ascii=False)
-
-
-def _extras(fitted: Fitted) -> dict[str, Any]:
-    """What a method says about itself."""
-    effective = fitted.estimated.effective
-    return {"effective_size": _finite(effective.size)} if effective is not None else {}
-
-
-def _finite(value: Any) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def _about(problems: Problems, policy: str) -> Row:
-    """Who is judged, and the truth about it: both definitions of the value, with their standard errors."""
-    data: TaskData = problems.data
-    judged = data.judged[policy]
-    truths = {"truth": judged.truth, "random": data.random}
-    columns = [_values(whose, truth) for whose, truth in truths.items() if truth is not None]
-    return {"policy": policy, "split": judged.split} | {name: value for one in columns for name, value in one.items()}
-
-
-def _values(whose: str, truth: PolicyTruth) -> dict[str, float]:
-    found = {}
-    for definition in TRUTHS:
-        true = getattr(truth, definition)
-        found[f"{whose}_{definition}"] = true.value
-        found[f"{whose}_{definition}_se"] = true.standard_error
-    return found
-
-
-# --- curves ---------------------------------------------------------------------------------------------------
-
-
-class _Curves:
-    """The curves of a unit. What was trained once for all policies is kept once, under no policy's name."""
-
-    def __init__(self, unit: Unit, protocol: str):
-        self._unit, self._protocol = unit, protocol
-        self._trained: dict[str, Trained] = {}  # by stage, the first policy's
-        self._frames: list[tuple[str, str, pl.DataFrame]] = []  # policy, stage
-        self._shared: set[str] = set()
-
-    def add(self, policy: str, trained: dict[str, Trained]) -> None:
-        for stage, run in trained.items():
-            if self._trained.get(stage) is run:  # the very same training as for the first policy
-                self._shared.add(stage)
-            else:
-                self._trained.setdefault(stage, run)
-                self._frames.append((policy, stage, _long(self._unit, run)))
-
-    def frame(self) -> pl.DataFrame:
-        named = [
-            frame.with_columns(
-                unit=pl.lit(self._unit.id),
-                task=pl.lit(self._unit.task),
-                policy=pl.lit("" if stage in self._shared else policy),
-                method=pl.lit(self._unit.method),
-                protocol=pl.lit(self._protocol),
-                stage=pl.lit(stage),
-            ).select(pl.col(name).cast(kind) for name, kind in CURVES.items())
-            for policy, stage, frame in self._frames
-        ]
-        return pl.concat([pl.DataFrame(schema=CURVES), *named])
-
-
-def _long(unit: Unit, run: Trained) -> pl.DataFrame:
-    """Column by column: a study has millions of points, too many for a loop over them."""
-    points, frames = len(run.steps), []
-    for metric, values in run.curves.items():
-        members = max(len(unit.members), values.shape[1])
-        own = [unit.members[min(place, len(unit.members) - 1)] for place in range(members)]
-        seeds = [m.seed for m in own] if members == len(unit.members) else list(range(members))  # or the resamples
-        frames.append(
-            pl.DataFrame(
-                {
-                    "hyper": np.repeat([m.hyper for m in own], points),
-                    "seed": np.repeat(seeds, points),
-                    "step": np.tile(run.steps, members),
-                    "value": np.broadcast_to(values, (points, members)).T.reshape(-1).astype(np.float32),
-                }
-            ).with_columns(metric=pl.lit(metric))
-        )
-    return pl.concat(frames, how="vertical") if frames else pl.DataFrame()
 
 
 # --- how far, on what, from what ------------------------------------------------------------------------------
