@@ -31,22 +31,22 @@ REPEATS = 3  # timed chunks per case; the fastest counts, since anything else on
 
 def make_learner(method: str) -> Any:
     """The learner behind a method, with the benchmark's batch and width."""
-    from ropeval.encoders import bcrl, random_metric, rope, similarity
-    from ropeval.estimators import behaviour, fqe, fqe_variants, model
+    from ropeval.encoders import bcrl, metrics, similarity
+    from ropeval.estimators import behaviour, fqe, model
 
     size, actions = {"batch": BATCH, "width": WIDTH}, 6
     variants = {
         "fqe": fqe.FQEConfig,
-        "fqe-clip": fqe_variants.FQEClipConfig,
-        "fqe-deep": fqe_variants.FQEDeepConfig,
-        "fqe-ln": fqe_variants.FQELNConfig,
+        "fqe-clip": fqe.FQEClipConfig,
+        "fqe-deep": fqe.FQEDeepConfig,
+        "fqe-ln": fqe.FQELNConfig,
     }
     if method in variants:
         return fqe.make_learner(variants[method](**size), FEATURES, 0.99, -1.0, 1.0)
     if method in ("rope", "random-metric"):
-        shared = random_metric.SharedAction(FEATURES - actions, None, (-1.0,) * actions, (1.0,) * actions)
+        shared = metrics.SharedAction(FEATURES - actions, None, (-1.0,) * actions, (1.0,) * actions)
         pair = similarity.independent_actions if method == "rope" else shared
-        return similarity.make_learner(rope.RopeConfig(**size), FEATURES, FEATURES // 2, 0.99, pair)
+        return similarity.make_learner(similarity.SimilarityConfig(**size), FEATURES, FEATURES // 2, 0.99, pair)
     if method == "bcrl":
         return bcrl.make_learner(bcrl.BcrlConfig(**size), FEATURES, FEATURES // 2, 0.99, 1.0, 100)
     if method == "behaviour":

@@ -12,18 +12,16 @@ import argparse
 import json
 import platform
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import jax
 import numpy as np
 
 from ropeval.data import Problem, load_dataset, make_problem
-from ropeval.encoders import ENCODERS
-from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
 from ropeval.evaluation.diagnosis.diagnose import compare_methods
 from ropeval.evaluation.evaluate import answer
+from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import Method, make_method
 from ropeval.evaluation.rank import rank
 from ropeval.learning.engine import Run, member_keys
@@ -37,11 +35,7 @@ LIMIT = 0.25
 def plain(problems: list[Problem], method: Method, members: int) -> None:
     """Training and the mean over initial states, and nothing else."""
     for problem in problems:
-        run = Run(member_keys(0, members))
-        if method.encoder is not None:
-            encoded = ENCODERS[method.encoder].fit(problem, method.configs[method.encoder], run)
-            problem = replace(problem, transitions=encoded.transitions)
-        ESTIMATORS[method.estimator].estimate(problem, method.configs[method.estimator], run)
+        fit(problem, method, Run(member_keys(0, members)))
 
 
 def trusted(problems: list[Problem], method: Method, members: int) -> None:

@@ -92,7 +92,7 @@ def measure(encoder: str, gamma: float, beta: float, dim: int) -> str:
     problem, exact = grid_problem(gamma)
     entry = ENCODERS[encoder]
     config = entry.config(steps=STEPS, width=64, beta=beta, dim=dim, learning_rate=1e-3, weight_decay=0.0)
-    x = np.asarray(entry.fit(problem, config, Run(member_keys(0, MEMBERS))).transitions.rows.x)  # [M, N, d]
+    x = np.asarray(entry(problem, config, Run(member_keys(0, MEMBERS))).transitions.rows.x)  # [M, N, d]
     rewards = problem.dataset.rewards
     if encoder == "rope-range":
         exact = exact * (1 - gamma) * (dim / 2) / np.abs(rewards[:, None] - rewards[None]).mean()

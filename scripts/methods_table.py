@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from ropeval.encoders import ENCODERS
+from ropeval.estimators import ESTIMATORS
 from ropeval.provenance import commit
 
 GAMMA = 0.99
@@ -36,11 +38,9 @@ python scripts/methods_table.py write benchmarks/results/methods/demo benchmarks
 The Hopper log holds whole episodes of hopper_online_5; hopper_online_10 is evaluated. Both act stochastically, since
 importance sampling has no answer for deterministic policies. `critic` is refused on both tasks: no policy file here
 has an action-value network."""
-METHODS = [
-    "mean-reward", "mean-return", "fqe", "fqe-clip", "fqe-deep", "fqe-ln", "lspe", "is", "wis", "pdis", "wpdis", "dr",
-    "wdr", "model", "rope+fqe", "rope-range+fqe", "mico+fqe", "psm+fqe", "random-metric+fqe", "bcrl+fqe", "critic+fqe",
-    "rope+lspe", "rope-range+lspe", "bcrl+lspe", "rope-range+dr",
-]  # fmt: skip
+# Every estimator, every encoder with fqe, and some pairs that are told apart elsewhere in docs/.
+METHODS = [*ESTIMATORS, *(f"{encoder}+fqe" for encoder in ENCODERS),
+           "rope+lspe", "rope-range+lspe", "bcrl+lspe", "rope-range+dr"]  # fmt: skip
 
 
 def collect(policies: Path, out: Path) -> None:

@@ -15,8 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ropeval.data import load_dataset, make_problem
-from ropeval.encoders.rope import ROPE
-from ropeval.encoders.rope_range import ROPE_RANGE
+from ropeval.encoders import ENCODERS
 from ropeval.encoders.similarity import mean_difference, output_dim, range_scale
 from ropeval.learning.engine import Run, member_keys
 from ropeval.policies import load_policy
@@ -55,10 +54,11 @@ def main() -> None:
     figure = Figure(figsize=(13, 3.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(1, 4)
-    for name, encoder, colour in (("rope", ROPE, "#d55e00"), ("rope-range", ROPE_RANGE, "#0072b2")):
+    for name, colour in (("rope", "#d55e00"), ("rope-range", "#0072b2")):
+        encoder = ENCODERS[name]
         config = make_config(encoder.config, name, SETTINGS, {"steps": options.steps})
-        encoded = encoder.fit(problem, config, run)
-        trained = encoded.trained[name]
+        encoded = encoder(problem, config, run)
+        (trained,) = encoded.trained
         for axis, metric in zip(axes, STATISTICS, strict=False):
             axis.plot(trained.steps, trained.curves[metric], color=colour, lw=1.2)
             axis.plot([], [], color=colour, label=name)

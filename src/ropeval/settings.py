@@ -15,6 +15,10 @@ class PartConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    def stages(self, part: str) -> dict[str, int]:
+        """What the part trains and in how many steps, in this order: by them progress is told."""
+        return {part: int(getattr(self, "steps", 0))}
+
 
 Config = TypeVar("Config", bound=PartConfig)
 Overrides = Mapping[str, Mapping[str, Any]]  # part name -> field -> value

@@ -1,22 +1,53 @@
 """What every method must satisfy, whoever wrote it. A new name in a registry is tested here without further words."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ropeval
-from ropeval.data import Dataset, make_problem
+from ropeval.bench.run.study import load_study
+from ropeval.data import make_problem
+from ropeval.encoders import ENCODERS
+from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation.evaluate import answer
+from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import available_methods, make_method, parts
+from ropeval.learning.engine import Run, member_keys
+from ropeval.policies import CallablePolicy
 from tests.problems import Chain, LinearQuadratic
 from tests.tiny import draws_for, settings, tiny_log, tiny_settings
 
-COMPOSED = ("rope+fqe", "rope-range+fqe", "mico+fqe", "psm+fqe", "random-metric+fqe", "bcrl+fqe", "rope+lspe",
-            "bcrl+lspe", "rope-range+dr")  # fmt: skip
-METHODS = [m for m in available_methods() if "+" not in m] + list(COMPOSED)
+RECIPE = Path(__file__).resolve().parents[2] / "docs" / "adding-a-method.md"  # its method is one like any other
+METHODS = [*ESTIMATORS, *(f"{encoder}+fqe" for encoder in ENCODERS), "ridge"]
+COMPOSED = [f"rope+{name}" for name, entry in ESTIMATORS.items() if entry.takes_features and name != "fqe"]
 IMPORTANCE = ("is", "wis", "pdis", "wpdis")
-NEEDS_DENSITY = (*IMPORTANCE, "dr", "wdr", "psm+fqe", "rope-range+dr")
+
+
+@pytest.fixture(autouse=True)
+def method_of_the_page(request):
+    """What docs/adding-a-method.md writes down is registered while it is looked at."""
+    if "ridge" not in request.node.name:
+        yield
+        return
+    block = re.search(r"^```python\n(.*?)^```", RECIPE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    exec(compile(block[1], RECIPE.name, "exec"), {"__name__": "__page__"})  # our own page
+    yield
+    del ESTIMATORS["ridge"]
+
+
+class Knowing(CallablePolicy):
+    """A policy with an action-value network, for `critic` to look into."""
+
+    def features(self, observations, actions):
+        code = np.asarray(actions, np.float32).reshape(len(observations), -1)
+        return np.concatenate([observations, code, np.ones((len(code), 1), np.float32)], axis=1)
+
+
+def knowing(policy):
+    return Knowing(policy._function, policy.deterministic, policy.name, policy._log_prob)
 
 
 def evaluate(log, policy, method, members=2):
@@ -35,20 +66,16 @@ def lq_log():
     return tiny_log("continuous")
 
 
-def stages(method):
-    """What has curves: the parts by their names, since the progress bar looks them up; some train something shared."""
-    encoder, _, estimator = method.rpartition("+")
-    own = {"mean-reward": (), "mean-return": (), "dr": ("fqe", "behaviour"), "wdr": ("fqe", "behaviour")}
-    own |= dict.fromkeys(IMPORTANCE, ("behaviour",))
-    return {encoder, *own.get(estimator, (estimator,))} - {""}
+def lq_policy(sigma):
+    return knowing(LinearQuadratic().policy(sigma))
 
 
 def problems(chain_log, lq_log):
     """A discrete and a continuous problem, each with a stochastic policy."""
-    return [(chain_log, Chain().policy(0.8)), (lq_log, LinearQuadratic().policy(0.6))]
+    return [(chain_log, knowing(Chain().policy(0.8))), (lq_log, lq_policy(0.6))]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", METHODS + COMPOSED)
 def test_discrete_and_continuous_actions_and_the_same_bits_for_the_same_key(chain_log, lq_log, method):
     for log, policy in problems(chain_log, lq_log):
         first, second = (evaluate(log, policy, method) for _ in range(2))
@@ -56,7 +83,9 @@ def test_discrete_and_continuous_actions_and_the_same_bits_for_the_same_key(chai
         assert first.members
         assert first.value is not None or first.diverged
         assert (first.policy_kind, first.method) == ("stochastic", method)
-        assert {row["stage"] for row in first.curves} == stages(method)
+        stages = make_method(method).stages  # progress is told by these: what takes steps has curves
+        assert {stage for stage, steps in stages.items() if steps} <= {row["stage"] for row in first.curves}
+        assert {row["stage"] for row in first.curves} <= set(stages)
         # Every method takes part in resampling; for one value in two members a spread is enough, where it is finite.
         finite = [value for value in first.replicates if value is not None]
         assert len(set(finite)) == len(finite) or len(set(finite)) > 100
@@ -65,15 +94,19 @@ def test_discrete_and_continuous_actions_and_the_same_bits_for_the_same_key(chai
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_member_does_not_depend_on_the_others(lq_log, method):
-    policy = LinearQuadratic().policy(0.6)
+    policy = lq_policy(0.6)
     alone, among = evaluate(lq_log, policy, method, members=1), evaluate(lq_log, policy, method)
     assert alone.members[0] == pytest.approx(among.members[0], rel=1e-12)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_deterministic_policies_are_judged_or_refused(lq_log, method):
-    policy = LinearQuadratic().policy(0.0)
-    if method in NEEDS_DENSITY:
+    """Who has a check may refuse one, with its name; fqe, rope and the baselines take any."""
+    policy, chosen = lq_policy(0.0), make_method(method)
+    try:
+        chosen.check(lq_log, policy)
+    except ropeval.UserError:
+        assert method not in ("mean-reward", "mean-return", "fqe", "rope+fqe", "lspe")
         with pytest.raises(ropeval.UserError, match="linear"):
             evaluate(lq_log, policy, method)
     else:
@@ -82,28 +115,32 @@ def test_deterministic_policies_are_judged_or_refused(lq_log, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_interrupted_and_resumed(lq_log, method, tmp_path):
-    problem = make_problem(lq_log, LinearQuadratic().policy(0.6), 0.9, draws=draws_for(lq_log))
+    def problem():
+        return make_problem(lq_log, lq_policy(0.6), 0.9, draws=draws_for(lq_log))
+
     chosen = make_method(method, tiny_settings())
-    whole = answer(problem, chosen, 2, 0)
-    interruptions = 0
+    whole = answer(problem(), chosen, 2, 0)
+    interruptions, told = 0, set()
     for _ in range(40):
         reports = 0
 
         def interrupt(stage, fraction):
             nonlocal reports
             reports += 1
+            told.add(stage)
             if reports == 7 and fraction < 1:
                 raise KeyboardInterrupt
 
         try:
-            resumed = answer(problem, chosen, 2, 0, report=interrupt, checkpoints=tmp_path)
+            resumed = answer(problem(), chosen, 2, 0, report=interrupt, checkpoints=tmp_path)
             break
         except KeyboardInterrupt:
             interruptions += 1
     assert resumed.members == whole.members
     assert resumed.curves == whole.curves
-    learns = any("steps" in config.model_fields for config in map(type, chosen.configs.values()))
-    assert interruptions > 0 or not learns or method in IMPORTANCE  # given densities, those have nothing to train
+    trained = {stage for stage, steps in chosen.stages.items() if steps}
+    assert interruptions > 0 or not trained
+    assert trained <= told  # of every stage, as the method names them: the bar moves
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -113,7 +150,7 @@ def test_the_smallest_logs(method):
     one_step = LinearQuadratic().log(1, length=1)
     for log in (one_episode, one_step):
         try:
-            result = evaluate(log, LinearQuadratic().policy(0.6), method)
+            result = evaluate(log, lq_policy(0.6), method)
         except ropeval.UserError as error:
             assert len(str(error)) > 20  # noqa: PT017  (either way is right, as long as it speaks)
         else:
@@ -122,12 +159,38 @@ def test_the_smallest_logs(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_zero_rewards_are_worth_nothing_much(lq_log, method):
+    """Nothing at all where nothing is trained. Networks forget their random start, here of about ±10, by and by."""
     nothing = replace(lq_log, rewards=np.zeros_like(lq_log.rewards))
-    result = evaluate(nothing, LinearQuadratic().policy(0.6), method)
-    assert result.value is not None
-    assert abs(result.value) < 25
+    quick = tiny_settings()
+    for part, entry in parts().items():
+        quick[part] |= {k: v for k, v in FORGETTING.items() if k in entry.config.model_fields}
+    result = ropeval.evaluate(nothing, lq_policy(0.6), method, gamma=0.9, members=2, settings=quick, draws=1)
+    assert result.value == pytest.approx(0.0, abs=1.0 if any(make_method(method).stages.values()) else 1e-12)
 
 
+@pytest.mark.parametrize("name", list(parts()))
+def test_members_of_one_run_may_differ_in_what_a_part_declares(lq_log, name):
+    """Two members alike but for one field give two numbers: what is declared is what the part asks its run for."""
+    entry = parts()[name]
+    method = make_method(f"{name}+lspe" if name in ENCODERS else name, tiny_settings())
+    problem = make_problem(lq_log, lq_policy(0.6), 0.9, draws=draws_for(lq_log))
+    for field in entry.spread:
+        values = {"learning_rate": [1e-4, 1e-2], "beta": [0.1, 10.0], "dim": [3, 5]}[field]
+        run = Run(member_keys(0, 1)[np.zeros(2, int)], settings={f"{name}.{field}": values})
+        first, second = fit(problem, method, run).estimated.values
+        assert first != second, field
+
+
+def test_settings_that_no_part_asks_for_are_refused(lq_log):
+    problem = make_problem(lq_log, lq_policy(0.6), 0.9, draws=draws_for(lq_log))
+    method = make_method("rope+fqe", tiny_settings())
+    for wrong in ("fqe.learning_rte", "mico.beta", "fqe.steps", "beta"):
+        for given in ("settings", "grid"):
+            with pytest.raises(ropeval.UserError, match=wrong):
+                fit(problem, method, Run(member_keys(0, 1), **{given: {wrong: [1.0]}}))
+
+
+FORGETTING = {"steps": 400, "tau": 0.2, "learning_rate": 3e-3}
 TRAINED = {
     "steps": 2000,
     "behaviour_steps": 1000,
@@ -206,5 +269,12 @@ def test_a_constant_reward_under_the_behaviour_itself(method):
 def test_every_method_has_a_summary_and_the_list_is_complete():
     for name, part in parts().items():
         assert part.summary, name
-    assert {"fqe", "rope+fqe", "critic+fqe", "rope+lspe", "bcrl+fqe"} <= set(available_methods())
-    assert isinstance(Dataset, type)
+        assert part.name == name
+    assert set(METHODS + COMPOSED) - {"ridge"} <= set(available_methods())
+    assert len(available_methods()) == len(ESTIMATORS) + len(ENCODERS) * (len(COMPOSED) + 1)
+
+
+def test_the_smoke_study_has_every_part():
+    named = load_study(Path("smoke.toml")).all_methods
+    assert set(ESTIMATORS) <= set(named)
+    assert set(ENCODERS) == {encoder for method in named for encoder in [method.rpartition("+")[0]] if encoder}

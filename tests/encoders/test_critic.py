@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ropeval.data import Dataset, make_problem
-from ropeval.encoders.critic import CriticConfig, fit
+from ropeval.encoders.critic import CRITIC, CriticConfig
 from ropeval.errors import UserError
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.learning.engine import Run, member_keys
@@ -59,9 +59,9 @@ def test_features_are_the_target_critics_last_hidden_layer(tmp_path: Path) -> No
     np.testing.assert_allclose(policy.features(log.observations, log.actions), expected, rtol=1e-5, atol=1e-6)
 
     problem = make_problem(log, policy, 0.9, draws=3)
-    encoded = fit(problem, CriticConfig(), RUN).transitions
+    encoded = CRITIC(problem, CriticConfig(), RUN).transitions
     scale = np.sqrt(np.mean(expected.astype(np.float64) ** 2))
-    assert not encoded.per_member
+    assert encoded.members is None  # nobody has features of their own
     assert encoded.rows.next_x.shape == (len(log), 3, 9)
     np.testing.assert_allclose(encoded.rows.x, expected / scale, rtol=1e-4, atol=1e-5)
     draw = np.asarray(problem.transitions.rows.next_x)[:, 1, 2:]  # the second drawn action, as it is

@@ -1,126 +1,114 @@
-"""ROPE and its rivals: their sampled targets against the exact operators, and what each refuses."""
+"""The learned distance: its sampled loss against the exact operator, its range, and members of different sizes."""
 
-import itertools
-from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ropeval.data import Dataset, Problem, make_problem
-from ropeval.encoders.mico import behaviour_rows, followed, kept_starts
-from ropeval.encoders.psm import policy_signal
-from ropeval.encoders.random_metric import shared_action
+from ropeval.data import make_problem
+from ropeval.encoders import ENCODERS
 from ropeval.encoders.similarity import (
-    Metric,
+    SimilarityConfig,
     SimilarityNet,
+    Sized,
     distance,
     distinct_codes,
     independent_actions,
+    loss,
     mean_difference,
     range_scale,
     sampled_target,
 )
-from ropeval.errors import UserError
 from ropeval.evaluation.evaluate import evaluate
-from ropeval.policies import CallablePolicy, UniformPolicy
-from ropeval.tabular import metrics
-from ropeval.tabular.mdp import TabularMDP
+from ropeval.learning.engine import Run, member_keys
+from ropeval.tabular import TabularMDP, rope
 from tests.problems import Chain, LinearQuadratic
-from tests.tiny import draws_for, tiny_log, tiny_settings
 
-CHAIN = Chain(size=3, terminates=False)
-RIGHT = 0.8
-TENTHS = 10  # the chain's probabilities are multiples of 0.1, so ten rows per pair hold them exactly
+GAMMA, BETA, ONE = 0.9, jnp.asarray(0.7), jnp.asarray(1.0)
+RIGHT = np.array([0.3, 0.7])
 
 
-def complete_log(next_actions: bool) -> Dataset:
-    """Every outcome of every pair in its exact proportion; with both next actions after each, if wanted."""
-    P, r = CHAIN.tables()
-    rows = []
-    for s in range(CHAIN.size):
-        for a in range(2):
-            for to in np.repeat(np.arange(CHAIN.size), np.round(TENTHS * P[s, a, : CHAIN.size]).astype(int)):
-                for b in range(2) if next_actions else [None]:
-                    rows.append((s, a, r[s, a], to, b is None))
-                    if b is not None:
-                        rows.append((to, b, r[to, b], to, True))
-    state, action, reward, following, last = (np.array(c) for c in zip(*rows, strict=True))
-    eye = np.eye(CHAIN.size)
-    return Dataset.from_columns(
-        {
-            "observations": eye[state],
-            "actions": action,
-            "rewards": reward,
-            "terminations": np.zeros(len(rows)),
-            "truncations": last,
-            "next_observations": eye[following],
-        }
-    )
+@pytest.fixture(scope="module")
+def chain():
+    """(P [S, A, S], r [S, A]) of a chain without end."""
+    P, r = Chain(terminates=False).tables()
+    return P[..., :-1], r
 
 
-def exact_policy() -> CallablePolicy:
-    """Five draws of it hold its probabilities exactly: right, right, right, right, left."""
-    calls = iter(range(10_000))
-    return CallablePolicy(
-        lambda o, rng: np.full(len(o), int(next(calls) % 5 < 4)),
-        deterministic=False,
-        name="right 0.8",
-        log_prob=lambda o, a: np.log(np.where(a == 1, RIGHT, 1 - RIGHT)),
-    )
+@pytest.fixture(scope="module")
+def encoded():
+    """φ of every pair of state and action, [S·A, d], from a network that was not trained."""
+    pairs = jnp.concatenate([jnp.repeat(jnp.eye(5), 2, axis=0), jnp.tile(jnp.eye(2), (5, 1))], axis=1)
+    return SimilarityNet(jax.random.key(0), 7, 6, 16, 2)(pairs)
 
 
-def tabular() -> TabularMDP:
-    P, r = CHAIN.tables()
-    return TabularMDP(P[:, :, : CHAIN.size], r, d0=np.eye(CHAIN.size)[0], gamma=CHAIN.gamma)
+def test_the_expected_target_is_the_exact_operator(chain, encoded):
+    """Mean of the sampled target over all outcomes of both pairs = F applied to the current d̃, to 1e-5."""
+    P, r = chain
+    mdp = TabularMDP(P=P, r=r, d0=np.eye(5)[0], gamma=GAMMA)
+    current = jax.vmap(lambda x: jax.vmap(lambda y: distance(x, y, BETA))(encoded))(encoded)  # [N, N]
+    exact = rope(mdp, np.tile(RIGHT, (5, 1))).operator(np.asarray(current, np.float64))
+
+    outcomes = np.einsum("sat,b->satb", P, RIGHT).reshape(10, 10)  # Pr(next pair | pair)
+    rewards = r.reshape(-1)
+    target = jax.jit(jax.vmap(partial(sampled_target, gamma=GAMMA, beta=BETA, scale=ONE)))
+    for x in range(10):
+        for y in range(10):
+            i, j = (a.ravel() for a in np.meshgrid(np.arange(10), np.arange(10), indexing="ij"))
+            signal = jnp.broadcast_to(jnp.asarray([rewards[x], rewards[y]]), (100, 2))
+            values = np.asarray(target(signal, jnp.stack([encoded[i], encoded[j]], axis=1)), np.float64)
+            weight = outcomes[x][i] * outcomes[y][j]
+            assert weight @ values == pytest.approx(exact[x, y], abs=1e-5)
 
 
-PI_E, PI_B = np.tile([1 - RIGHT, RIGHT], (CHAIN.size, 1)), np.full((CHAIN.size, 2), 0.5)
-CASES: dict[str, tuple[bool, Callable[[Problem], Metric], Callable[[TabularMDP], metrics.StateActionMetric]]] = {
-    "rope": (False, lambda p: Metric(p.transitions.rows), lambda m: metrics.rope(m, PI_E)),
-    "mico": (True, lambda p: Metric(behaviour_rows(p)), lambda m: metrics.mico(m, PI_B)),
-    "psm": (
-        False,
-        lambda p: Metric(p.transitions.rows._replace(reward=jnp.asarray(policy_signal(p)))),
-        lambda m: metrics.psm(m, PI_E),
-    ),
-    "random-metric": (
-        False,
-        lambda p: Metric(p.transitions.rows, next_pair=shared_action(p)),
-        metrics.random_policy,
-    ),
-}
+def test_the_gradient_agrees_with_finite_differences():
+    with jax.enable_x64(True):
+        keys = jax.random.split(jax.random.key(1), 5)
+        phi, fixed = (SimilarityNet(k, 3, 4, 8, 2) for k in keys[:2])
+        phi, fixed = jax.tree.map(lambda a: a.astype(jnp.float64), (phi, fixed))
+        x, next_x = (jax.random.normal(k, (2, 12, 3), jnp.float64) for k in keys[2:4])
+        signal = jax.random.normal(keys[4], (2, 12), jnp.float64)
+
+        @jax.jit
+        def of(net):
+            return loss(net, fixed, x, next_x, signal, GAMMA, BETA, ONE, 1.0)
+
+        gradient = jax.jit(jax.grad(of))(phi)
+        leaves, tree = jax.tree.flatten(phi)
+        rng = np.random.default_rng(0)
+        for _ in range(5):  # along random directions
+            direction = [jnp.asarray(rng.standard_normal(a.shape)) for a in leaves]
+            step = 1e-6
+
+            def moved(sign, direction=direction, step=step):
+                return of(
+                    jax.tree.unflatten(tree, [a + sign * step * d for a, d in zip(leaves, direction, strict=True)])
+                )
+
+            numeric = float(moved(1) - moved(-1)) / (2 * step)
+            analytic = sum(float((g * d).sum()) for g, d in zip(jax.tree.leaves(gradient), direction, strict=True))
+            assert analytic == pytest.approx(numeric, rel=1e-5, abs=1e-8)
 
 
-@pytest.mark.parametrize("name", list(CASES))
-def test_sampled_targets_have_the_mean_of_the_exact_operator(name: str) -> None:
-    next_actions, make, exact = CASES[name]
-    problem = make_problem(complete_log(next_actions), exact_policy(), CHAIN.gamma, draws=5)
-    metric, beta = make(problem), jnp.float32(1.0)
-    phi = SimilarityNet(jax.random.key(0), problem.transitions.dim, 4, 16, 1)
-    x, next_x, signal = (jnp.asarray(a) for a in (metric.rows.x, metric.rows.next_x, metric.rows.reward))
-    count = len(x)
-    first, second = (a.reshape(-1) for a in np.meshgrid(np.arange(count), np.arange(count), indexing="ij"))
+def test_no_gradient_flows_through_targets():
+    """The slow copy is a constant of the loss, as in the paper."""
+    keys = jax.random.split(jax.random.key(2), 3)
+    phi, fixed = (SimilarityNet(k, 3, 4, 8, 1) for k in keys[:2])
+    x = jax.random.normal(keys[2], (2, 5, 3))
+    gradient = jax.jit(jax.grad(lambda net: loss(phi, net, x, x, x[..., 0], GAMMA, BETA, ONE, 1.0)))(fixed)
+    assert all(float(jnp.abs(g).max()) == 0 for g in jax.tree.leaves(gradient))
 
-    def targets(key: jax.Array) -> jax.Array:
-        """One sampled target for every pair of rows, [count²]."""
-        chosen = metric.next_pair(jnp.stack([next_x[first], next_x[second]]), key)
-        operator = partial(sampled_target, gamma=CHAIN.gamma, beta=beta, scale=jnp.float32(1.0))
-        return jax.vmap(operator, in_axes=1)(jnp.stack([signal[first], signal[second]]), phi(chosen))
 
-    mean = jax.lax.map(targets, jax.random.split(jax.random.key(1), 60)).mean(axis=0).reshape(count, count)
-    pair = 2 * np.asarray(x[:, : CHAIN.size]).argmax(axis=1) + np.asarray(x[:, CHAIN.size :]).argmax(axis=1)
-    member = np.eye(2 * CHAIN.size)[pair]  # [count, N] which pair a row belongs to
-    weight = member / member.sum(axis=0)
-    sampled = weight.T @ np.asarray(mean, np.float64) @ weight  # [N, N]
-
-    rows = np.array([np.flatnonzero(pair == n)[0] for n in range(2 * CHAIN.size)])
-    encoded = phi(x[rows])
-    current = jax.vmap(lambda a: jax.vmap(lambda b: distance(a, b, beta))(encoded))(encoded)
-    np.testing.assert_allclose(sampled, exact(tabular()).operator(np.asarray(current)), atol=0.02)
+def test_the_distance_by_hand():
+    x, y = jnp.array([1.0, 0.0]), jnp.array([0.0, 2.0])
+    assert float(distance(x, y, jnp.asarray(2.0))) == pytest.approx(0.5 * (1 + 4) + 2 * np.pi / 2, abs=1e-3)
+    # Zero distance of a pair to itself is out of reach: ½(‖φ‖²+‖φ‖²) = ‖φ‖² stays.
+    assert float(distance(y, y, ONE)) == pytest.approx(4.0, abs=0.02)
+    assert np.isfinite(jax.grad(lambda a: distance(a, y, ONE))(jnp.zeros(2))).all()
+    assert np.isfinite(jax.grad(lambda a: distance(a, y, ONE))(y)).all()
 
 
 def test_distance_in_closed_form() -> None:
@@ -139,9 +127,6 @@ def test_independent_actions_choose_among_the_draws_of_each_row() -> None:
     assert (places[0] != places[1]).any()
 
 
-# --- range ----------------------------------------------------------------------------------------------------
-
-
 def test_range_scale_puts_the_mean_of_the_metric_at_half_of_d() -> None:
     values = np.random.default_rng(0).exponential(size=57)
     assert mean_difference(values) == pytest.approx(np.abs(values[:, None] - values[None, :]).mean())
@@ -149,91 +134,6 @@ def test_range_scale_puts_the_mean_of_the_metric_at_half_of_d() -> None:
     c = range_scale(values, gamma, dim)
     assert c * mean_difference(values) / (1 - gamma) == pytest.approx(dim / 2)
     assert range_scale(np.ones(5), gamma, dim) == 1.0
-
-
-# --- MICo -----------------------------------------------------------------------------------------------------
-
-
-def test_mico_takes_the_next_rows_action_and_keeps_terminated_rows() -> None:
-    chain = Chain()
-    log = chain.log(40, length=8)
-    problem = make_problem(log, chain.policy(0.8), chain.gamma)
-    rows, known = behaviour_rows(problem), followed(log)
-    keep = np.flatnonzero(known | log.terminations)
-    assert 0 < log.terminations.sum() < (~known).sum()
-    assert len(rows.reward) == len(log) - log.truncations.sum()
-    kept = [np.flatnonzero((known | log.terminations)[a:b]).size for a, b in itertools.pairwise(log.starts)]
-    np.testing.assert_array_equal(np.diff(kept_starts(log)), kept)  # the episodes among the rows that are left
-    actions = np.asarray(rows.next_x)[:, 0, 5:].argmax(axis=1)
-    inside = known[keep]
-    np.testing.assert_array_equal(actions[inside], log.actions[keep[inside] + 1])
-    np.testing.assert_array_equal(np.asarray(rows.next_x)[:, 0, :5].argmax(1), log.next_observations[keep].argmax(1))
-
-
-def test_mico_refuses_a_log_without_next_actions() -> None:
-    with pytest.raises(UserError, match="mico needs the behaviour's next action"):
-        evaluate(complete_log(next_actions=False), exact_policy(), "mico+lspe", gamma=0.9)
-
-
-# --- PSM ------------------------------------------------------------------------------------------------------
-
-
-def test_psm_signal_is_the_probability_of_a_discrete_action() -> None:
-    log = complete_log(next_actions=False)
-    signal = policy_signal(make_problem(log, exact_policy(), 0.9))
-    np.testing.assert_allclose(signal, np.where(log.actions == 1, 0.8, 0.2), rtol=1e-6)
-    signal = policy_signal(make_problem(log, Chain.policy(1.0), 0.9))
-    np.testing.assert_array_equal(signal, log.actions)
-
-
-def test_psm_signal_of_a_density_is_bounded_and_has_no_unit() -> None:
-    lq = LinearQuadratic()
-    log, sharp = lq.log(20), lq.policy(1e-3)
-    signal = policy_signal(make_problem(log, sharp, 0.9))
-    assert signal.min() >= 0
-    assert signal.max() <= 1
-    wide = policy_signal(make_problem(log, lq.policy(0.5), 0.9))
-    density = lq.log_density(log.observations, log.actions, 0.5)
-    assert (np.argsort(density) == np.argsort(wide)).mean() > 0.95  # up to ties in single precision
-    # The same policy in thousandths of the unit.
-    scaled = replace(log, actions=1000 * log.actions)
-    same = CallablePolicy(
-        lambda o, rng: 1000 * lq.policy(0.5).sample(o, rng),
-        deterministic=False,
-        log_prob=lambda o, a: lq.log_density(o, a / 1000, 0.5) - np.log(1000),
-    )
-    np.testing.assert_allclose(policy_signal(make_problem(scaled, same, 0.9)), wide, atol=1e-4)
-    uniform = policy_signal(make_problem(log, UniformPolicy(), 0.9))
-    np.testing.assert_allclose(uniform, 0.5, atol=1e-3)  # no more likely than a uniform choice
-
-
-@pytest.mark.parametrize(
-    ("policy", "why"),
-    [
-        (LinearQuadratic().policy(0.0), "deterministic"),
-        (CallablePolicy(lambda o, rng: o[:, :1], deterministic=False, name="mute"), "no log_prob"),
-    ],
-)
-def test_psm_refuses_a_policy_without_probabilities(policy: CallablePolicy, why: str) -> None:
-    with pytest.raises(UserError, match=why):
-        evaluate(LinearQuadratic().log(5), policy, "psm+lspe", gamma=0.9)
-
-
-# --- all of them, trained -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["rope-range", "mico", "psm", "random-metric"])
-@pytest.mark.parametrize("kind", ["discrete", "continuous"])
-def test_runs_by_name(name: str, kind: str) -> None:
-    log = tiny_log(kind)
-    policy = Chain().policy(0.8) if kind == "discrete" else LinearQuadratic().policy(0.3)
-    ask = partial(evaluate, log, policy, f"{name}+lspe", gamma=0.9, settings=tiny_settings(), draws=draws_for(log))
-    answer = ask(members=2)
-    assert np.isfinite(answer.members).all()
-    assert answer.members[0] != answer.members[1]
-    assert ask(members=2).members == answer.members  # same key, same bits
-    assert ask(members=1).members[0] == pytest.approx(answer.members[0], abs=1e-4)  # whoever else is there
-    assert {row["stage"] for row in answer.curves} == {name, "lspe"}
 
 
 def test_range_matched_features_carry_the_value_of_the_linear_quadratic_problem() -> None:
@@ -258,3 +158,44 @@ def test_sign_patterns_are_counted_by_how_common_they_are():
     assert float(distinct_codes(rare)) == pytest.approx(1 / (0.75**2 + 0.25**2))
     first_alike = jnp.concatenate([jnp.ones((3000, 2)), -jnp.ones((3000, 2))])  # looks at the whole log, not its start
     assert float(distinct_codes(first_alike)) == pytest.approx(2.0, rel=1e-2)
+
+
+# --- members with encodings of different sizes share one shape; each learns as if it had a network of its own ---
+
+
+def smaller(net: SimilarityNet, dim: int) -> SimilarityNet:
+    """The network of which only the first `dim` features are left."""
+    where = lambda n: (n.body.head.weight, n.body.head.bias, n.norm.scale, n.norm.shift)  # noqa: E731
+    return eqx.tree_at(where, net, (*(a[..., :dim] for a in where(net)),))
+
+
+def test_unused_features_are_as_good_as_absent() -> None:
+    net = SimilarityNet(jax.random.key(0), 3, 8, 16, 2)
+    x = jax.random.normal(jax.random.key(1), (20, 3))
+    apply = jax.jit(lambda net, x: net(x))
+    for dim in (2, 5, 8):
+        found = np.asarray(apply(Sized(net, jnp.arange(8) < dim), x))
+        np.testing.assert_allclose(found[:, :dim], apply(smaller(net, dim), x), atol=1e-5)
+        assert (found[:, dim:] == 0).all()
+
+
+def test_unused_features_receive_no_gradient() -> None:
+    net, used = SimilarityNet(jax.random.key(0), 3, 8, 16, 1), jnp.arange(8) < 5
+    x = jax.random.normal(jax.random.key(1), (20, 3))
+    gradient = jax.jit(jax.grad(lambda n: (Sized(n, used)(x) ** 2).sum()))(net)
+    weight = np.asarray(gradient.body.head.weight)
+    assert (weight[:, 5:] == 0).all()
+    assert (weight[:, :5] != 0).any()
+
+
+def test_each_member_has_its_own_size_and_beta() -> None:
+    problem = make_problem(Chain().log(20), Chain().policy(0.8), Chain().gamma)
+    config = SimilarityConfig(steps=20, width=16, depth=1, batch=32)
+    settings = {"rope.dim": [4, 6, 6], "rope.beta": [1.0, 1.0, 10.0]}
+    run = Run(member_keys(0, 1)[jnp.zeros(3, int)], settings=settings)
+    features = np.asarray(ENCODERS["rope"](problem, config, run).transitions.rows.x)
+    assert features.shape[0] == 3
+    assert features.shape[2] == 6
+    assert (features[0, :, 4:] == 0).all()
+    assert (features[1, :, 4:] != 0).any()
+    assert not np.allclose(features[1], features[2], atol=1e-4)  # β differs and nothing else

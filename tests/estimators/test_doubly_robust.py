@@ -46,12 +46,12 @@ def plain(data: Dataset, ratio, logged, following, initial, gamma: float, weight
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_agrees_with_plain_loops_over_the_same_q(weighted):
-    data, policy, run = uneven_log(), wide_policy(), Run(member_keys(0, 2))
+    data, policy, run = uneven_log(), wide_policy(), Run(member_keys(0, 2), part="dr")
     problem = make_problem(data, policy, 0.95)
     config = DoublyRobustConfig(**SMALL)
     fitted = fit_q(problem, config, run)
     ratio = np.exp(policy.log_prob(data.observations, data.actions) - data.log_probs)
-    found = estimate(problem, config, run, weighted)
+    found = estimate(problem, config, run, None, weighted)
     parts = zip(fitted.on_logged(), fitted.on_next(), fitted.on_initial(), strict=True)
     assert (np.diff(data.starts) == 0).any()
     expected = [plain(data, ratio, *q, 0.95, weighted) for q in parts]
@@ -59,6 +59,21 @@ def test_agrees_with_plain_loops_over_the_same_q(weighted):
     assert expected[0] != expected[1]
     assert found.effective is not None
     assert 1.0 <= found.effective.size <= data.num_episodes
+
+
+def test_errors_follow_the_protocol():
+    """Where the authors' code bootstraps nothing on the last step of an episode, nothing is expected after it."""
+    lq = LinearQuadratic()
+    data = lq.log(3)
+    last = data.starts[1:] - 1
+    logged, following = np.zeros((1, len(data))), np.ones((1, len(data)))
+    standard, paper = (
+        temporal_differences(make_problem(data, lq.policy(0.5), 0.9, protocol=protocol), logged, following)[0]
+        for protocol in ("standard", "paper")
+    )
+    np.testing.assert_allclose(standard, data.rewards + 0.9, rtol=1e-6)
+    np.testing.assert_allclose(paper[last], data.rewards[last], rtol=1e-6)
+    np.testing.assert_array_equal(np.delete(paper, last), np.delete(standard, last))
 
 
 @pytest.mark.parametrize("method", ["dr", "wdr"])

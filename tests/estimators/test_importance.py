@@ -6,13 +6,12 @@ import pytest
 from ropeval.data import Dataset, make_problem
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
-from ropeval.estimators.behaviour import fit_behaviour, standardise, transform
 from ropeval.estimators.importance import Episodes, ImportanceConfig, effective_size
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.evaluation.methods import make_method
 from ropeval.evaluation.session import Session
 from ropeval.learning.engine import Run, member_keys
-from ropeval.policies import CallablePolicy, GaussianMLP, Policy, UniformPolicy
+from ropeval.policies import CallablePolicy, Policy, UniformPolicy
 from ropeval.policies.policy import Space, log_probs
 from tests.problems import Chain, LinearQuadratic
 
@@ -95,7 +94,7 @@ def repetitions():
 @pytest.mark.parametrize("method", METHODS)
 def test_chain_is_hit_within_the_standard_error_of_repetitions(repetitions, method):
     problems, truth = repetitions
-    found = [ESTIMATORS[method].estimate(problem, ImportanceConfig(), RUN).values[0] for problem in problems]
+    found = [ESTIMATORS[method](problem, ImportanceConfig(), RUN).values[0] for problem in problems]
     error = np.std(found) / np.sqrt(len(found))
     bias = 0.02 if method.startswith("w") else 0.0  # normalised weights are biased by the order of 1/E
     assert np.mean(found) == pytest.approx(truth, abs=4 * error + bias * abs(truth))
@@ -127,83 +126,7 @@ def test_products_beyond_floating_point_are_weighed():
     assert evaluate(data, policy, "is", gamma=0.9).value is None  # and not a traceback
 
 
-# --- the behaviour policy -------------------------------------------------------------------------------------
-
-
-def test_fitted_softmax_is_close_to_the_truth():
-    chain = Chain(size=3)
-    data = chain.log(300, right=0.3, log_probs=True)
-    fitted = fit_behaviour(data, chain.policy(0.5), QUICK, RUN)
-    assert fitted.log_probs.shape == (2, len(data))
-    assert np.abs(fitted.log_probs - data.log_probs).mean() < 0.08
-
-
-def test_fitted_gaussian_is_close_to_the_truth():
-    lq = LinearQuadratic()
-    data = lq.log(300, log_probs=True)
-    fitted = fit_behaviour(data, lq.policy(0.5), QUICK, RUN)
-    assert np.abs(fitted.log_probs - data.log_probs).mean() < 0.05
-    assert not fitted.warnings
-
-
-def gaussian_mlp(scale: float, box: tuple[float, float] | None = None) -> GaussianMLP:
-    rng = np.random.default_rng(0)
-    mean = (scale * rng.standard_normal((1, 2)).astype(np.float32), np.zeros(1, np.float32))
-    log_std = (np.zeros((1, 2), np.float32), np.full(1, -0.3, np.float32))
-    bounds = None if box is None else tuple(np.full(1, b, np.float32) for b in box)
-    return GaussianMLP([], mean, log_std, action_range=bounds)
-
-
-def squashed_log(policy: Policy, steps: int = 3000) -> Dataset:
-    rng = np.random.default_rng(1)
-    observations = rng.standard_normal((steps, 2)).astype(np.float32)
-    ends = np.arange(steps) % 10 == 9
-    actions = policy.sample(observations, rng)
-    return Dataset.from_columns(
-        {
-            "observations": observations,
-            "actions": actions,
-            "rewards": actions.sum(axis=1),
-            "terminations": ends,
-            "truncations": np.zeros_like(ends),
-            "next_observations": rng.standard_normal((steps, 2)),
-        }
-    )
-
-
-@pytest.mark.parametrize("box", [None, (-0.4, 0.4), (0.0, 5.0)])
-def test_fitted_tanh_gaussian_is_close_to_the_truth(box):
-    behaviour = gaussian_mlp(1.0, box)
-    data = squashed_log(behaviour)
-    fitted = fit_behaviour(data, behaviour, QUICK, RUN)
-    assert np.abs(fitted.log_probs - behaviour.log_prob(data.observations, data.actions)).mean() < 0.12
-
-
-def test_family_follows_the_actions():
-    lq = LinearQuadratic().log(300)
-    assert not standardise(lq.actions, lq.observations, None).squashed.any()
-    squashed = squashed_log(gaussian_mlp(1.0, (0.0, 5.0)))
-    assert standardise(squashed.actions, squashed.observations, None).squashed.all()
-    rng = np.random.default_rng(0)
-    uniform = rng.uniform(-1, 1, (2000, 1)).astype(np.float32)
-    assert standardise(uniform, rng.standard_normal((2000, 2)).astype(np.float32), None).squashed.all()
-    forced = standardise(uniform, np.zeros((2000, 1), np.float32), None, "gaussian")
-    assert not forced.squashed.any()
-
-
-def test_slope_is_the_derivative():
-    a = np.linspace(-1.9, 0.9, 50)
-    for box in (None, (-2.0, 1.0)):
-        (low, _), (high, _) = transform(a - 1e-6, box), transform(a + 1e-6, box)
-        np.testing.assert_allclose(transform(a, box)[1], np.log((high - low) / 2e-6), atol=1e-5)
-
-
-def test_actions_that_follow_the_states_are_reported():
-    lq = LinearQuadratic()
-    data = lq.log(300, exploration=0.0)
-    found = fit_behaviour(data, lq.policy(0.5), QUICK, RUN)
-    assert "looks deterministic" in found.warnings[0]
-    assert np.isfinite(found.log_probs).all()
+# --- with a fitted behaviour policy ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -223,7 +146,7 @@ def test_fitted_behaviour_answers_as_the_logged_one(method):
 def test_same_key_same_bits_and_members_do_not_meddle():
     chain = Chain(size=3)
     problem = make_problem(chain.log(300), chain.policy(0.7), chain.gamma)
-    one, two, again = (ESTIMATORS["wis"].estimate(problem, QUICK, Run(member_keys(3, m))) for m in (1, 2, 2))
+    one, two, again = (ESTIMATORS["wis"](problem, QUICK, Run(member_keys(3, m))) for m in (1, 2, 2))
     assert one.values[0] == two.values[0]
     np.testing.assert_array_equal(two.values, again.values)
     assert two.values[0] != two.values[1]

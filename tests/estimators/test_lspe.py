@@ -14,7 +14,7 @@ from ropeval.learning.engine import Run, member_keys
 from ropeval.policies import Policy
 from tests.problems import Chain, LinearQuadratic
 
-RUN = Run(member_keys(0, 3))
+RUN = Run(member_keys(0, 3), part="lspe")
 
 
 def random_transitions(rows: int = 200, dim: int = 4, members: int | None = None, seed: int = 0) -> Transitions:
@@ -111,7 +111,7 @@ def test_one_hot_features_give_the_value_of_the_counts() -> None:
     assert found.values[0] == pytest.approx(count_model_value(chain, log, 0.8), abs=1e-6)
     assert found.values[0] == pytest.approx(chain.values(0.8)[1], abs=0.03)
     assert found.warnings == ()
-    assert set(found.trained["lspe"].curves) == {"estimate", "residual", "radius", "rank", "condition"}
+    assert set(found.trained[0].curves) == {"estimate", "residual", "radius", "rank", "condition"}
 
 
 def test_constant_reward_is_exact() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from ropeval.data import Dataset, make_problem
 from ropeval.estimators import model
-from ropeval.estimators.model import ModelConfig, choose_initial, estimate, horizon_for, known_states, make_units
+from ropeval.estimators.model import MODEL, ModelConfig, choose_initial, horizon_for, known_states, make_units
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.learning.engine import Run, member_keys, train
 from ropeval.policies import CallablePolicy
@@ -81,7 +81,7 @@ def test_same_key_same_bits_and_members_do_not_meddle():
     problem = LinearQuadratic()
     question = make_problem(problem.log(30), problem.policy(0.5), 0.9)
     config = ModelConfig(**QUICK)
-    one, two, again = (estimate(question, config, Run(member_keys(3, m))).values for m in (1, 2, 2))
+    one, two, again = (MODEL(question, config, Run(member_keys(3, m))).values for m in (1, 2, 2))
     np.testing.assert_array_equal(two, again)
     assert one[0] == pytest.approx(two[0], rel=1e-5)
     assert two[0] != two[1]

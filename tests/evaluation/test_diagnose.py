@@ -127,7 +127,7 @@ def test_the_effective_rank_counts_directions():
 
 def trained(curve):
     curve = np.repeat(np.asarray(curve, np.float32)[:, None], MEMBERS, axis=1)
-    return {"fqe": Trained(None, np.arange(len(curve)), {"estimate": curve}, np.full(MEMBERS, -1))}
+    return {"fqe": Trained("fqe", None, np.arange(len(curve)), {"estimate": curve}, np.full(MEMBERS, -1))}
 
 
 def test_not_converged(calm):

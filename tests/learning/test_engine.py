@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ropeval.encoders.rope import fit as fit_rope
+from ropeval.encoders import ENCODERS
 from ropeval.errors import UserError
-from ropeval.estimators import fqe
+from ropeval.estimators import ESTIMATORS, fqe
 from ropeval.learning import engine
 from ropeval.learning.checkpoint import Checkpoint, Snapshot
 from ropeval.learning.engine import Learner, Run, member_keys, train
@@ -27,7 +27,7 @@ def problem():
 
 
 def estimates(problem, run, config=FQE):
-    return fqe.estimate(problem, config, run).values
+    return ESTIMATORS["fqe"](problem, config, run).values
 
 
 def test_same_key_same_bits(problem):
@@ -50,9 +50,9 @@ def test_vectorised_members_agree_with_threads(problem, method):
     def final(arrangement):
         run = Run(member_keys(0, 2), arrangement=arrangement)
         if method == "fqe":
-            return fqe.estimate(problem, FQE, run).values
-        encoded = fit_rope(problem, ROPE, run).transitions
-        q = fqe.estimate(replace(problem, transitions=encoded), FQE, run).values
+            return ESTIMATORS["fqe"](problem, FQE, run).values
+        encoded = ENCODERS["rope"](problem, ROPE, run).transitions
+        q = ESTIMATORS["fqe"](replace(problem, transitions=encoded), FQE, run).values
         return np.concatenate([np.asarray(encoded.rows.x).mean(axis=(1, 2)), q])
 
     np.testing.assert_allclose(final("threads"), final("vectorised"), rtol=2e-3, atol=2e-3)
@@ -72,10 +72,10 @@ def test_resuming_gives_the_same_bits(problem, tmp_path, method):
 
     def fit(run):
         if method == "fqe":
-            done = fqe.estimate(problem, FQE, run)
-            return done.values, done.trained["fqe"]
-        done = fit_rope(problem, ROPE, run)
-        return np.asarray(done.transitions.rows.x), done.trained["rope"]
+            done = ESTIMATORS["fqe"](problem, FQE, run)
+            return done.values, done.trained[0]
+        done = ENCODERS["rope"](problem, ROPE, run)
+        return np.asarray(done.transitions.rows.x), done.trained[0]
 
     expected, expected_curves = fit(Run(member_keys(0, 2)))
     checkpoint = Checkpoint(tmp_path, "this run")
@@ -135,7 +135,7 @@ def test_a_diverging_member_is_marked_and_does_not_stop_the_others(problem):
         rows=1,
     )
     hyper = {"speed": jnp.array([0.0, 1.0, jnp.inf, 0.1])}
-    trained = train(learner, problem.transitions, hyper, 100, Run(member_keys(0, 4)), "count", bound=5.0)
+    trained = train(learner, problem.transitions, hyper, 100, Run(member_keys(0, 4), part="count"), bound=5.0)
     assert list(trained.diverged_at) == [-1, 60, 10, -1]
     np.testing.assert_allclose(trained.state[:2], [0, 100])
     np.testing.assert_allclose(trained.curves["estimate"][-1, 3], 10, rtol=1e-3)
@@ -144,7 +144,7 @@ def test_a_diverging_member_is_marked_and_does_not_stop_the_others(problem):
 def test_learning_rates_are_per_member(problem):
     learner = fqe.make_learner(FQE, problem.transitions.dim, 0.9)
     keys = jnp.stack([member_keys(0, 1)[0]] * 2)
-    trained = train(learner, problem.transitions, {"learning_rate": jnp.array([0.0, 1e-3])}, 50, Run(keys), "fqe")
+    trained = train(learner, problem.transitions, {"learning_rate": jnp.array([0.0, 1e-3])}, 50, Run(keys, part="fqe"))
     start = learner.init(jax.random.fold_in(keys[0], __import__("zlib").crc32(b"fqe")), {})
     still = jax.tree.map(lambda a: a[0], trained.state.params)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), still, start.params)
@@ -166,7 +166,7 @@ import json, jax, numpy as np
 from ropeval.estimators import fqe
 from ropeval.learning.engine import Run, member_keys, _Vectorised
 from tests.learning.small import FQE, lq_problem
-fitted = fqe.fit_q(lq_problem(), FQE, Run(member_keys(0, 6), arrangement="vectorised"))
+fitted = fqe.fit_q(lq_problem(), FQE, Run(member_keys(0, 6), arrangement="vectorised", part="fqe"))
 devices = len(fitted.trained.state.params.head.weight.sharding.device_set)
 values = fitted.on_initial().mean(-1).tolist()
 print(json.dumps([jax.device_count(), devices, values]))

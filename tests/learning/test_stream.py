@@ -10,13 +10,13 @@ import pytest
 from ropeval.data import make_problem, open_columns, streaming, write_columns
 from ropeval.data.streaming import Pairs, spill, take
 from ropeval.encoders import ENCODERS
-from ropeval.encoders.rope import fit as fit_rope
 from ropeval.errors import UserError
-from ropeval.estimators import fqe, lspe
+from ropeval.estimators import ESTIMATORS, fqe, lspe
 from ropeval.learning import stream
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples
+from ropeval.policies import CallablePolicy
 from tests.learning.small import DRAWS, EPISODES, FQE, ROPE
 from tests.problems import Chain, LinearQuadratic
 
@@ -67,7 +67,7 @@ def test_the_features_are_the_same(both):
 
 
 def test_fqe_gives_the_same_bits(both):
-    held, streamed = (fqe.fit_q(p, FQE, RUN) for p in both)
+    held, streamed = (fqe.fit_q(p, FQE, RUN.of("fqe")) for p in both)
     jax.tree.map(np.testing.assert_array_equal, held.trained.state, streamed.trained.state)
     for values in ("on_initial", "on_logged", "on_next"):
         np.testing.assert_array_equal(getattr(held, values)(), getattr(streamed, values)())
@@ -77,16 +77,16 @@ def test_fqe_gives_the_same_bits(both):
 
 def test_resampled_episodes_give_the_same_bits(lq):
     run = replace(RUN, resamples=Resamples(3, EPISODES))
-    held, streamed = (fqe.estimate(p, FQE, run).values for p in lq)
+    held, streamed = (ESTIMATORS["fqe"](p, FQE, run).values for p in lq)
     np.testing.assert_array_equal(held, streamed)
-    assert (held != fqe.estimate(lq[0], FQE, RUN).values).all()
+    assert (held != ESTIMATORS["fqe"](lq[0], FQE, RUN).values).all()
 
 
 def test_rope_learns_the_same_encoder_and_fqe_agrees_on_it(lq):
-    held, streamed = (fit_rope(p, ROPE, RUN) for p in lq)
-    jax.tree.map(np.testing.assert_array_equal, held.trained["rope"].state, streamed.trained["rope"].state)
+    held, streamed = (ENCODERS["rope"](p, ROPE, RUN) for p in lq)
+    jax.tree.map(np.testing.assert_array_equal, held.trained[0].state, streamed.trained[0].state)
     answers = [
-        fqe.estimate(replace(p, transitions=e.transitions), FQE, RUN).values
+        ESTIMATORS["fqe"](replace(p, transitions=e.transitions), FQE, RUN).values
         for p, e in zip(lq, (held, streamed), strict=True)
     ]
     # Encoding batch by batch multiplies matrices of another height, which may round the last bit differently.
@@ -97,41 +97,67 @@ def test_rope_learns_the_same_encoder_and_fqe_agrees_on_it(lq):
 def test_other_encoders_stream_too(lq, encoder):
     entry = ENCODERS[encoder]
     config = entry.config(width=16, depth=1, batch=32, steps=20)
-    held, streamed = (entry.fit(p, config, RUN) for p in lq)
+    held, streamed = (entry(p, config, RUN) for p in lq)
     for part in (slice(0, 50), slice(550, 600)):
         for a, b in zip(held.transitions.block(part, 1), streamed.transitions.block(part, 1), strict=True):
             np.testing.assert_allclose(a, b, atol=1e-5)
 
 
+class Knowing(CallablePolicy):
+    """A policy with an action-value network, for `critic` to look into."""
+
+    def features(self, observations, actions):
+        code = np.asarray(actions, np.float32).reshape(len(observations), -1)
+        return np.concatenate([np.tanh(observations), 3.0 * code], axis=1)
+
+
+@pytest.mark.parametrize("task", [LinearQuadratic(), Chain()], ids=["continuous", "discrete"])
+def test_the_critics_features_go_to_a_scratch_file(task, tmp_path, request):
+    policy = task.policy(0.5)
+    policy = Knowing(policy._function, policy.deterministic, policy.name, policy._log_prob)
+    held, streamed = problems(task, policy, tmp_path, request)
+    run = RUN.of("critic")
+    stored = ENCODERS["critic"](streamed, ENCODERS["critic"].config(), run).transitions
+    request.getfixturevalue("monkeypatch").setattr(streaming, "HELD_ON_CPU", 2 << 30)
+    kept = ENCODERS["critic"](held, ENCODERS["critic"].config(), run).transitions
+    assert stored.dim == kept.dim
+    rows = np.random.default_rng(0).integers(held.dataset.num_episodes, size=40)
+    for a, b in zip(stored.block(rows), kept.block(rows), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(stored.initial_block(), kept.initial_block())
+    answers = [ESTIMATORS["fqe"](replace(held, transitions=t), FQE, RUN).values for t in (stored, kept)]
+    np.testing.assert_array_equal(*answers)
+
+
 def test_features_too_large_to_store_are_made_per_batch(lq, monkeypatch):
     """The log fits, but not the features of all members: encoders are applied inside the compiled program."""
     held = lq[0]
-    stored = fit_rope(held, ROPE, RUN)
+    stored = ENCODERS["rope"](held, ROPE, RUN)
     monkeypatch.setattr(streaming, "HELD_ON_CPU", 2 << 30)
-    kept = fit_rope(held, ROPE, RUN)
+    kept = ENCODERS["rope"](held, ROPE, RUN)
     assert stored.transitions.nets is not None  # the fixture leaves no room
     assert kept.transitions.nets is None
     assert stored.transitions.dim == kept.transitions.dim
     for arrangement in ("threads", "vectorised"):
         run = replace(RUN, arrangement=arrangement)
-        a, b = (fqe.estimate(replace(held, transitions=e.transitions), FQE, run) for e in (stored, kept))
+        a, b = (ESTIMATORS["fqe"](replace(held, transitions=e.transitions), FQE, run) for e in (stored, kept))
         np.testing.assert_allclose(a.values, b.values, rtol=1e-4)
-        np.testing.assert_allclose(a.trained["fqe"].curves["estimate"], b.trained["fqe"].curves["estimate"], rtol=1e-3)
+        np.testing.assert_allclose(a.trained[0].curves["estimate"], b.trained[0].curves["estimate"], rtol=1e-3)
 
 
 def test_least_squares_reads_blocks(lq):
     config = lspe.LSPEConfig()
-    held, streamed = (lspe.estimate(p, config, RUN).values for p in lq)
+    held, streamed = (ESTIMATORS["lspe"](p, config, RUN).values for p in lq)
     np.testing.assert_array_equal(held, streamed)
-    encoded = [replace(p, transitions=fit_rope(p, ROPE, RUN).transitions) for p in lq]
-    held, streamed = (lspe.estimate(p, config, RUN).values for p in encoded)
+    encoded = [replace(p, transitions=ENCODERS["rope"](p, ROPE, RUN).transitions) for p in lq]
+    held, streamed = (ESTIMATORS["lspe"](p, config, RUN).values for p in encoded)
     assert held.shape == (2,)
     np.testing.assert_allclose(held, streamed, rtol=1e-3)
 
 
 def test_an_interrupted_streamed_run_resumes_to_the_same_bits(lq, tmp_path):
     streamed = lq[1]
-    expected = fqe.estimate(streamed, FQE, RUN).values
+    expected = ESTIMATORS["fqe"](streamed, FQE, RUN).values
     reports = 0
 
     def interrupt(stage, fraction):
@@ -142,8 +168,8 @@ def test_an_interrupted_streamed_run_resumes_to_the_same_bits(lq, tmp_path):
 
     run = Run(member_keys(0, 2), interrupt, Checkpoint(tmp_path / "checkpoint", "run"))
     with pytest.raises(KeyboardInterrupt):
-        fqe.estimate(streamed, FQE, run)
-    resumed = fqe.estimate(streamed, FQE, replace(run, report=None))
+        ESTIMATORS["fqe"](streamed, FQE, run)
+    resumed = ESTIMATORS["fqe"](streamed, FQE, replace(run, report=None))
     np.testing.assert_array_equal(resumed.values, expected)
 
 

@@ -24,8 +24,8 @@ def stderr() -> Console:
 def session_progress(session: Session, console: Console) -> Iterator[Report]:
     """Yields the function that a session reports to. A question's stages share its part of the bar."""
     questions = session.questions
-    stages = [list(method.configs) for _, method in questions]
-    weights = [[getattr(m.configs[part], "steps", 0) for part in m.configs] for _, m in questions]
+    stages = [list(method.stages) for _, method in questions]
+    weights = [list(method.stages.values()) for _, method in questions]
     total = max(1, sum(map(sum, weights)))
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),

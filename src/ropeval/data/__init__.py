@@ -8,11 +8,13 @@ from ropeval.data.formats import load_dataset
 from ropeval.lazy import import_when_used
 
 if TYPE_CHECKING:
-    from ropeval.data.transitions import Problem, Rows, Transitions, make_problem
+    from ropeval.data.problem import Log, Problem, make_problem
+    from ropeval.data.transitions import Rows, Transitions
 
 __all__ = [
     "ColumnsWriter",
     "Dataset",
+    "Log",
     "Problem",
     "Rows",
     "Transitions",
@@ -25,5 +27,6 @@ __all__ = [
 
 # These need JAX; reading a log in a process of its own does not.
 __getattr__ = import_when_used(
-    __name__, {"ropeval.data.transitions": ("Problem", "Rows", "Transitions", "make_problem")}
+    __name__,
+    {"ropeval.data.problem": ("Log", "Problem", "make_problem"), "ropeval.data.transitions": ("Rows", "Transitions")},
 )

@@ -1,12 +1,13 @@
 """Features that are made when they are asked for, so that a log may be larger than memory.
 
-What is held in memory below `held_bytes` is, above it, a `Pairs`: the logged columns stay where they are
-(memory-mapped, in the working form of `columns.py`), the drawn actions go to a scratch file, and the features of a
-mini-batch are put together from the rows that it takes. The same rows give the same bits either way.
+What is held in memory below `held_bytes` is, above it, `Gathered`. Mostly it is a `Pairs`: the logged columns stay
+where they are (memory-mapped, in the working form of `columns.py`), the drawn actions go to a scratch file, and the
+features of a mini-batch are put together from the rows that it takes. The same rows give the same bits either way.
 """
 
 import os
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -33,9 +34,47 @@ def held_bytes() -> int:
     return int(HELD_ON_DEVICE * stats["bytes_limit"]) if stats else HELD_ON_CPU
 
 
+class Gathered(ABC):
+    """Features [N, X] or [N, K, X] that come to memory row by row. Index it by rows."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]: ...
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @abstractmethod
+    def __getitem__(self, rows: "slice | NDArray[np.integer]") -> Floats: ...
+
+    @abstractmethod
+    def first_draw(self) -> "Gathered":
+        """[N, 1, X]: with the first of the K actions only."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self[:].astype(dtype or np.float32, copy=False)
+
+
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """Features of state-action pairs, [N, X] or, with K actions per state, [N, K, X]. Index it by rows."""
+class Stored(Gathered):
+    """Features in a file."""
+
+    features: NDArray[np.float32]  # mapped
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.features.shape
+
+    def __getitem__(self, rows: "slice | NDArray[np.integer]") -> Floats:
+        return take(self.features, rows)
+
+    def first_draw(self) -> "Stored":
+        return Stored(self.features[:, :1])
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Gathered):
+    """Features of state-action pairs, made of states and actions."""
 
     observations: NDArray[np.float32]  # [N, S] raw
     actions: NDArray[Any]  # [N, A] or [N, K, A]; [N] or [N, K] where they are discrete
@@ -49,25 +88,23 @@ class Pairs:
     def shape(self) -> tuple[int, ...]:
         code = self.actions.shape[-1] if self.width is None else self.width
         draws = self.actions.shape[1:-1] if self.width is None else self.actions.shape[1:]
-        return (len(self), *draws, self.observations.shape[1] + code)
+        rows = len(self.observations if self.state_rows is None else self.state_rows)
+        return (rows, *draws, self.observations.shape[1] + code)
 
-    def __len__(self) -> int:
-        return len(self.observations if self.state_rows is None else self.state_rows)
+    def raw(self, rows: "slice | NDArray[np.integer]") -> tuple[Floats, NDArray[Any]]:
+        """Their states [n, S] and actions [n, A] or [n, K, A] (discrete: [n] or [n, K]), as they are."""
+        states = take(self.observations, rows if self.state_rows is None else self.state_rows[rows])
+        return states, take(self.actions, rows if self.action_rows is None else self.action_rows[rows])
 
     def __getitem__(self, rows: "slice | NDArray[np.integer]") -> Floats:
-        states = take(self.observations, rows if self.state_rows is None else self.state_rows[rows])
-        actions = take(self.actions, rows if self.action_rows is None else self.action_rows[rows])
+        states, actions = self.raw(rows)
         states = (states - self.mean) / self.std  # [n, S]
         encoded = actions.astype(np.float32) if self.width is None else np.eye(self.width, dtype=np.float32)[actions]
         if encoded.ndim == 3:
             states = np.broadcast_to(states[:, None, :], (*encoded.shape[:2], states.shape[-1]))
         return np.concatenate([states, encoded], axis=-1, dtype=np.float32)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return self[:].astype(dtype or np.float32, copy=False)
-
     def first_draw(self) -> "Pairs":
-        """[N, 1, X]: with the first of the K actions only."""
         return replace(self, actions=self.actions[:, :1])
 
 

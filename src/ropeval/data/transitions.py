@@ -1,7 +1,9 @@
-"""Dataset + Policy → arrays ready to train on. The policy is asked once, here, and never again."""
+"""Arrays ready to train on. Where features lie, and whose they are, is known here and to the engine; others ask."""
 
-import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -9,37 +11,36 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data.columns import BLOCK
-from ropeval.data.dataset import Dataset
-from ropeval.data.streaming import Pairs, held_bytes, spill
-from ropeval.errors import UserError, unknown_name
-from ropeval.files import release
-from ropeval.policies.policy import Policy, draw_actions, draw_in_blocks
+from ropeval.data.streaming import Gathered, held_bytes
 
-Protocol = Literal["standard", "paper"]
-PROTOCOLS: tuple[Protocol, ...] = ("standard", "paper")
-DEFAULT_DRAWS = 8  # actions of a stochastic policy per state
-STD_FLOOR = 1e-5
+Floats = NDArray[np.float32]
+Part = slice | NDArray[np.integer]  # of the rows
 GLANCE = 4096  # rows by which a learner is shown where looking at all is too much
+ENCODED = 65_536  # pairs encoded at a time, and
+READ = 16_384  # pairs at a time where a function of them is read out
 
 
 class Rows(NamedTuple):
     """What a mini-batch is gathered from; the leading axis counts the logged steps.
 
-    In a log that is too large to hold, `x` and `next_x` are `Pairs`, which make features when indexed by rows.
+    In a log that is too large to hold, `x` and `next_x` are `Gathered`: features are made when they are asked for.
     """
 
     x: Any  # [N, X]    features of the logged state-action pair
     next_x: Any  # [N, K, X] features of the next state with K actions of the evaluation policy
-    reward: jax.Array  # [N]
-    discount: jax.Array  # [N]       γ·(1−terminated); truncation bootstraps
+    reward: Any  # [N]
+    discount: Any  # [N]       γ·(1−terminated); truncation bootstraps
 
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """Rows and initial pairs. Where an encoder made the features, every member has its own: either they are stored
-    and lead with a member axis (`per_member`), or they would take too much room, and the members' encoders are kept
-    to be applied to every mini-batch (`nets`)."""
+    """Rows and initial pairs, the same for all members or, where an encoder made the features, each member's own.
+
+    To read: `block`, `blocks`, `initial_block`, `values`. To make others: `with_…`, `first_draw`. What the fields look
+    like is between this class and the engine. Features of the members' own are either stored and lead with a member
+    axis (`per_member`), or they would take too much room, and the members' encoders are kept to be applied to every
+    mini-batch (`nets`); either way the log itself may be in memory or streamed.
+    """
 
     rows: Rows
     initial_x: Any  # [E, K, X]
@@ -50,6 +51,11 @@ class Transitions:
     @property
     def size(self) -> int:
         return int(self.rows.reward.shape[0])
+
+    @property
+    def draws(self) -> int:
+        """K, the policy's actions per state."""
+        return int(self.rows.next_x.shape[-2])
 
     @property
     def dim(self) -> int:
@@ -67,32 +73,92 @@ class Transitions:
             return int(self.rows.x.shape[0])
         return None if self.nets is None else len(jax.tree.leaves(self.nets)[0])
 
+    # --- to read ----------------------------------------------------------------------------------------------
+
+    def block(self, part: Part, member: int = 0) -> Rows:
+        """Some rows as one member sees them, on the host: x [n, d], next_x [n, K, d], reward [n], discount [n]."""
+        own = (member, part) if self.per_member else part
+        x, next_x = (self._encoded(np.asarray(_near(a)[own]), member) for a in self.rows[:2])
+        return Rows(x, next_x, *(np.asarray(_near(a)[part]) for a in self.rows[2:]))
+
+    def blocks(self, bounds: Sequence[int] | NDArray[np.integer], member: int = 0) -> Iterator[Rows]:
+        """The rows between each bound and the next, one block after another."""
+        of_member = self._of_member(member)
+        for first, last in pairwise(bounds):
+            yield of_member.block(slice(int(first), int(last)))
+
+    def initial_block(self, part: Part = slice(None), member: int = 0) -> Floats:
+        """Some initial pairs as one member sees them, on the host: [n, K, d]."""
+        x = np.asarray(_near(self.initial_x)[(member, part) if self.per_member else part])
+        return self._encoded(x, member)
+
+    def values(
+        self,
+        function: Callable[[Any, jax.Array], jax.Array],
+        models: Any,
+        of: Literal["x", "next_x", "initial_x"],
+        part: Part | None = None,
+    ) -> Floats:
+        """[M, n] or [M, n, K]: function(model, pair [d]) of every member's model on the pairs as the member sees them.
+
+        One compiled program for all members. `function` is part of it: give the same one again, not one that is alike.
+        """
+        x = self.initial_x if of == "initial_x" else getattr(self.rows, of)
+        if part is not None:
+            x = _near(x)[(slice(None), part) if self.per_member else part]
+        read = partial(_read_out, function, self.per_member, models, self.nets)
+        if not isinstance(x, Gathered):
+            return np.asarray(read(x))
+        return np.concatenate([read(x[start : start + READ]) for start in range(0, len(x), READ)], axis=1)
+
+    def _of_member(self, member: int) -> "Transitions":
+        """What one member sees, alone, where it is read block by block: brought to the host once, if it can be held."""
+        rows, initial_x, nets = self.rows, self.initial_x, self.nets
+        if self.per_member:
+            rows, initial_x = rows._replace(x=rows.x[member], next_x=rows.next_x[member]), initial_x[member]
+        if nets is not None:
+            nets = jax.tree.map(lambda a: a[member : member + 1], nets)
+        if not self.streamed:
+            rows, initial_x = Rows(*map(np.asarray, rows)), np.asarray(initial_x)
+        return Transitions(rows, initial_x, nets=nets, starts=self.starts)
+
+    def _encoded(self, x: Floats, member: int) -> Floats:
+        return x if self.nets is None else np.asarray(_apply_net(self.nets, jnp.int32(member), x))
+
+    # --- to make others ---------------------------------------------------------------------------------------
+
+    def with_reward(self, reward: Any) -> "Transitions":
+        """The same rows with another signal [N] in the place of the reward."""
+        return replace(self, rows=self.rows._replace(reward=jnp.asarray(reward)))
+
+    def with_encoder(self, nets: Any) -> "Transitions":
+        """The features that the members' encoders make: of all rows, once; where there is no room for that, of every
+        mini-batch as it comes."""
+        kept = replace(self, nets=nets)
+        members = len(jax.tree.leaves(nets)[0])
+        if self.streamed or 4 * members * self.size * (1 + self.draws) * kept.dim > held_bytes():
+            return kept
+        return _encode_all(nets, self)
+
+    def first_draw(self) -> "Transitions":
+        """With the first of the K next actions only."""
+        next_x = self.rows.next_x
+        first = next_x.first_draw() if isinstance(next_x, Gathered) else next_x[..., :1, :]
+        return replace(self, rows=self.rows._replace(next_x=first))
+
+    # --- what the engine asks ---------------------------------------------------------------------------------
+
     @property
     def streamed(self) -> bool:
         """Whether features are put together on the host, batch by batch."""
-        return isinstance(self.rows.x, Pairs)
+        return isinstance(self.rows.x, Gathered)
 
     @property
     def axes(self) -> "Transitions":
         """The same tree with the member axis of each leaf (0 or None), as `vmap` takes it."""
         own = 0 if self.per_member else None
         nets = None if self.nets is None else 0
-        rows = Rows(own, own, None, None)  # type: ignore[arg-type]
-        return replace(self, rows=rows, initial_x=own, nets=nets, starts=None)
-
-    def block(self, part: slice | NDArray[np.int64], member: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Features of some rows as one member sees them: [n, d] of the pairs, [n, K, d] of the next ones."""
-        own = (member, part) if self.per_member else part
-        x, next_x = np.asarray(on_host(self.rows.x)[own]), np.asarray(on_host(self.rows.next_x)[own])
-        return (x, next_x) if self.nets is None else (self._encoded(x, member), self._encoded(next_x, member))
-
-    def initial_block(self, part: slice, member: int) -> NDArray[np.float32]:
-        """Features of some initial pairs as one member sees them: [n, K, d]."""
-        x = np.asarray(on_host(self.initial_x)[(member, part) if self.per_member else part])
-        return x if self.nets is None else self._encoded(x, member)
-
-    def _encoded(self, x: NDArray[np.float32], member: int) -> NDArray[np.float32]:
-        return np.asarray(_apply_net(self.nets, jnp.int32(member), x))
+        return replace(self, rows=Rows(own, own, None, None), initial_x=own, nets=nets, starts=None)
 
     def glance(self, count: int = GLANCE) -> "Transitions":
         """Evenly spaced rows and initial pairs, as they are stored: at least `count`, where there are so many.
@@ -111,7 +177,21 @@ jax.tree_util.register_dataclass(
 )
 
 
-def on_host(values: Any) -> Any:
+def lay_out(x: Any, next_x: Any, initial_x: Any, reward: Any, discount: Any, starts: Any) -> Transitions:
+    """Features that are held in memory where they fit, and gathered when they are asked for where they do not."""
+    if fits(x.shape, next_x.shape):
+        x, next_x, initial_x = (jnp.asarray(a[:]) if isinstance(a, Gathered) else a for a in (x, next_x, initial_x))
+    return Transitions(
+        Rows(x, next_x, jnp.asarray(reward), jnp.asarray(discount)), initial_x, starts=jnp.asarray(starts)
+    )
+
+
+def fits(*shapes: tuple[int, ...]) -> bool:
+    """Whether features of these shapes can be held together."""
+    return 4 * sum(int(np.prod(shape)) for shape in shapes) <= held_bytes()
+
+
+def _near(values: Any) -> Any:
     """An array on the CPU as NumPy sees it, where it lies: indexed as it is, JAX would compile a program for every
     shape of log. Anything else is left where it is, so that only the rows which are asked for travel."""
     on_cpu = isinstance(values, jax.Array) and all(device.platform == "cpu" for device in values.devices())
@@ -126,90 +206,29 @@ def apply_net(nets: Any, member: jax.Array, x: jax.Array) -> jax.Array:
 _apply_net = jax.jit(apply_net)
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """One question: what would `policy` earn, discounted by γ, judged from `dataset`?"""
+@partial(jax.jit, static_argnums=(0, 1))
+def _read_out(function: Any, per_member: bool, models: Any, nets: Any, x: jax.Array) -> jax.Array:
+    """[M, …] of features […, X] (or [M, …, X] where members have their own), in blocks that bound the memory."""
 
-    dataset: Dataset
-    policy: Policy
-    gamma: float
-    transitions: Transitions
-    protocol: Protocol = "standard"
+    def one(model: Any, net: Any, x: jax.Array) -> jax.Array:
+        def value(pair: jax.Array) -> jax.Array:
+            return function(model, pair if net is None else net(pair))
 
-    @property
-    def reward_bound(self) -> float:
-        """No policy can be worth more than max|r|/(1−γ), if the log shows the largest reward. None seen: no bound."""
-        largest = float(np.abs(self.dataset.rewards).max())
-        return largest / (1.0 - self.gamma) if largest > 0.0 else math.inf
+        return jax.lax.map(value, x.reshape(-1, x.shape[-1]), batch_size=READ).reshape(x.shape[:-1])
+
+    if per_member:
+        return jax.lax.map(lambda own: one(own[0], None, own[1]), (models, x))
+    return jax.lax.map(lambda own: one(own[0], own[1], x), (models, nets))
 
 
-def make_problem(
-    dataset: Dataset,
-    policy: Policy,
-    gamma: float,
-    seed: int = 0,
-    draws: int | None = None,
-    protocol: Protocol = "standard",
-) -> Problem:
-    """Draw the policy's actions for every next and initial state, and lay everything out for training.
+@jax.jit
+def _encode_all(nets: Any, raw: Transitions) -> Transitions:
+    def one(net: Any) -> tuple[jax.Array, jax.Array, jax.Array]:
+        apply = partial(jax.lax.map, net, batch_size=ENCODED)
+        flat_next = apply(raw.rows.next_x.reshape(-1, raw.dim))
+        x, initial = apply(raw.rows.x), apply(raw.initial_x.reshape(-1, raw.dim))
+        shape = (*raw.rows.next_x.shape[:2], -1)
+        return x, flat_next.reshape(shape), initial.reshape(*raw.initial_x.shape[:2], -1)
 
-    `standard`: termination zeroes the bootstrap, truncation does not. `paper`: the conventions of the authors' code,
-    which bootstraps nothing on the last step of every episode, time-outs included, and draws one action per state.
-    """
-    if protocol not in PROTOCOLS:
-        raise unknown_name("protocol", protocol, list(PROTOCOLS))
-    if not 0.0 <= gamma < 1.0:
-        raise UserError(f"gamma is {gamma}; it must be at least 0 and less than 1")
-    if draws is not None and draws < 1:
-        raise UserError(f"{draws} actions per state were asked for; at least 1 is needed")
-    policy.check(dataset.space)
-    count = 1 if policy.deterministic else (draws or (1 if protocol == "paper" else DEFAULT_DRAWS))
-    ends = dataset.terminations if protocol == "standard" else _episode_ends(dataset)
-    mean, std = normaliser(dataset.observations)
-    width = _action_width(dataset, policy)
-
-    def drawn(observations: NDArray[np.float32], seeds: list[int], streamed: bool) -> Pairs:
-        asked = (policy, observations, count, np.random.default_rng(seeds))
-        actions = spill(draw_in_blocks(*asked)) if streamed else draw_actions(*asked)
-        return Pairs(observations, actions, mean, std, width)
-
-    pairs = Pairs(dataset.observations, dataset.actions, mean, std, width)
-    streamed = 4 * (1 + count) * len(pairs) * pairs.shape[-1] > held_bytes()
-    hold = (lambda made: made) if streamed else (lambda made: jnp.asarray(made[:]))
-    rows = Rows(
-        x=hold(pairs),
-        next_x=hold(drawn(dataset.next_observations, [seed, 1], streamed)),
-        reward=jnp.asarray(dataset.rewards),
-        discount=jnp.asarray(np.where(ends, 0.0, gamma).astype(np.float32)),
-    )
-    initial_x = hold(drawn(dataset.initial_observations, [seed, 2], streamed))
-    transitions = Transitions(rows, initial_x, starts=jnp.asarray(dataset.starts))
-    return Problem(dataset, policy, gamma, transitions, protocol)
-
-
-def _episode_ends(dataset: Dataset) -> NDArray[np.bool_]:
-    ends = np.zeros(len(dataset), bool)
-    ends[dataset.starts[1:][np.diff(dataset.starts) > 0] - 1] = True
-    return ends
-
-
-def normaliser(observations: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Mean and standard deviation per column (floored), in double precision over the logged states, in blocks."""
-    parts = [slice(start, start + BLOCK) for start in range(0, len(observations), BLOCK)]
-    total, squares = np.zeros(observations.shape[1]), np.zeros(observations.shape[1])
-    for part in parts:
-        total += observations[part].sum(axis=0, dtype=np.float64)
-        release(observations)
-    mean = total / len(observations)
-    for part in parts:
-        squares += ((observations[part] - mean) ** 2).sum(axis=0)
-        release(observations)
-    std = np.sqrt(squares / len(observations))
-    return mean.astype(np.float32), np.maximum(std, STD_FLOOR).astype(np.float32)
-
-
-def _action_width(dataset: Dataset, policy: Policy) -> int | None:
-    """Size of the one-hot code, or None for continuous actions."""
-    if dataset.num_actions is None:
-        return None
-    return max(dataset.num_actions, policy.action_size or 0)
+    x, next_x, initial = jax.lax.map(one, nets)
+    return Transitions(raw.rows._replace(x=x, next_x=next_x), initial, per_member=True, starts=raw.starts)

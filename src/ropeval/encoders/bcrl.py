@@ -20,9 +20,9 @@ import optax
 from jax import Array
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
-from ropeval.data.transitions import Problem, Rows, Transitions
+from ropeval.data import Problem, Rows, Transitions
 from ropeval.encoders.encoder import Encoded, Encoder
-from ropeval.encoders.similarity import CURVE_ROWS, Dim, encode, output_dim
+from ropeval.encoders.similarity import CURVE_ROWS, Dim, output_dim
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
 from ropeval.learning.networks import MLP
 from ropeval.settings import PartConfig
@@ -149,12 +149,13 @@ def fit(problem: Problem, config: BcrlConfig, run: Run) -> Encoded:
     block = config.block or math.ceil(raw.size / config.batch)
     dim = output_dim(config.dim, raw.dim)
     learner = make_learner(config, raw.dim, dim, problem.gamma, scale or 1.0, block)
-    hyper = {"learning_rate": run.spread("bcrl.learning_rate", config.learning_rate)}
-    trained = train(learner, raw, hyper, config.steps, run, "bcrl")
-    return Encoded(encode(trained.state.phi, raw), {"bcrl": trained})
+    hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
+    trained = train(learner, raw, hyper, config.steps, run)
+    return Encoded(raw.with_encoder(trained.state.phi), (trained,))
 
 
 BCRL = Encoder(
+    name="bcrl",
     config=BcrlConfig,
     fit=fit,
     summary="linearly Bellman complete features; lspe is the estimator that they are made for",

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ropeval.data import Dataset, Transitions
-from ropeval.data.transitions import Problem
+from ropeval.data import Dataset, Problem, Transitions
 from ropeval.learning.engine import Run, Trained
 from ropeval.policies import Policy
 from ropeval.settings import PartConfig
@@ -14,17 +13,21 @@ from ropeval.settings import PartConfig
 @dataclass(frozen=True, eq=False)
 class Encoded:
     transitions: Transitions
-    trained: dict[str, Trained] = field(default_factory=dict)  # by stage
+    trained: tuple[Trained, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """An entry of the registry."""
+    """An entry of the registry. Its name is that of its settings, its curves and its checkpoints, too."""
 
+    name: str
     config: type[PartConfig]
     fit: Callable[[Problem, Any, Run], Encoded]
     summary: str
     presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # preset name -> overrides
     check: Callable[[Dataset, Policy], None] | None = None  # refuses, before any work, what it cannot encode
     spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own
+
+    def __call__(self, problem: Problem, config: PartConfig, run: Run) -> Encoded:
+        return self.fit(problem, config, run.of(self.name))

@@ -18,7 +18,6 @@ As in the authors' code, and unlike everywhere else here, termination does not c
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -30,8 +29,7 @@ from jax import Array
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
-from ropeval.data.streaming import held_bytes
-from ropeval.data.transitions import Problem, Rows, Transitions
+from ropeval.data import Problem, Rows, Transitions
 from ropeval.encoders.encoder import Encoded
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
 from ropeval.learning.networks import MLP, Norm
@@ -42,7 +40,6 @@ EPS = 5e-5  # keeps the root's gradient finite where two encodings point the sam
 TINY = 1e-12  # and the cosine finite where an encoding vanishes
 CURVE_ROWS = 4096
 CODE_ROWS = 1024
-BLOCK = 65_536  # rows encoded at a time
 
 FRACTIONS = {"X/3": 3, "X/2": 2, "X": 1}
 MIN_DIM = 4  # LayerNorm takes two degrees of freedom: one feature would be a constant, two would be a sign
@@ -61,7 +58,7 @@ class SimilarityConfig(PartConfig):
     tau: PositiveFloat = 0.02
     weight_decay: NonNegativeFloat = 1e-2
     gradient_clip: PositiveFloat = 1.0
-    match_range: bool = False  # choose c so that d fits what d̃ can express (see rope_range.py); the paper's c is 1
+    match_range: bool = False  # choose c so that d fits what d̃ can express (see RopeRangeConfig); the paper's c is 1
 
 
 PAPER = {"steps": 300_000, "learning_rate": 1e-5, "batch": 512, "tau": 0.005}
@@ -147,9 +144,8 @@ def independent_actions(next_x: Array, key: Array) -> Array:
 class Metric(NamedTuple):
     """What tells one metric from another."""
 
-    rows: Rows  # to learn from: `reward` holds the signal u, `next_x` the next state with the next actions
+    transitions: Transitions  # to learn from: the reward is the signal u, the next pairs hold the next actions
     next_pair: NextPair = independent_actions  # hashable: it decides which program is compiled
-    starts: Array | None = None  # of the episodes in these rows, where they are not those of the log
 
 
 class State(NamedTuple):
@@ -232,49 +228,22 @@ def range_scale(signal: NDArray[np.floating], gamma: float, dim: int) -> float:
     return (1.0 - gamma) * (dim / 2.0) / spread if spread > 0.0 else 1.0
 
 
-def fit_metric(problem: Problem, metric: Metric, config: SimilarityConfig, run: Run, stage: str) -> Encoded:
+def fit_metric(problem: Problem, metric: Metric, config: SimilarityConfig, run: Run) -> Encoded:
     """Train φ for every member on the metric's rows, then encode the whole log with each member's own φ."""
     raw = problem.transitions
-    dims = [output_dim(dim, raw.dim) for dim in run.settings.get(f"{stage}.dim", [config.dim] * run.members)]
+    dims = [output_dim(dim, raw.dim) for dim in run.own("dim", config.dim)]
     scales = [1.0] * run.members
     if config.match_range:
-        signal = np.asarray(metric.rows.reward)
+        signal = np.asarray(metric.transitions.rows.reward)
         by_dim = {dim: range_scale(signal, problem.gamma, dim) for dim in set(dims)}
         scales = [by_dim[dim] for dim in dims]
-    widest = max(*dims, *(output_dim(dim, raw.dim) for dim in run.grid.get(f"{stage}.dim", [])), 0)
+    widest = max(*dims, *(output_dim(dim, raw.dim) for dim in run.grid.get(f"{run.part}.dim", [])), 0)
     learner = make_learner(config, raw.dim, widest, problem.gamma, metric.next_pair)
     hyper = {
         "dim": jnp.asarray(dims, jnp.int32),
-        "learning_rate": run.spread(f"{stage}.learning_rate", config.learning_rate),
-        "beta": run.spread(f"{stage}.beta", config.beta),
+        "learning_rate": run.spread("learning_rate", config.learning_rate),
+        "beta": run.spread("beta", config.beta),
         "scale": jnp.asarray(scales, jnp.float32),
     }
-    starts = raw.starts if metric.starts is None else metric.starts
-    data = Transitions(metric.rows, raw.initial_x, starts=starts)
-    trained = train(learner, data, hyper, config.steps, run, stage)
-    return Encoded(encode(trained.state.encoder, raw), {stage: trained})
-
-
-def encode(nets: Any, raw: Transitions) -> Transitions:
-    """Features for all rows, [M, …]: the data are transformed once, and the estimator then trains on them.
-
-    Where there is no room for them, every mini-batch is transformed instead.
-    """
-    members, draws = len(jax.tree.leaves(nets)[0]), raw.rows.next_x.shape[1]
-    kept = replace(raw, nets=nets)
-    if raw.streamed or 4 * members * raw.size * (1 + draws) * kept.dim > held_bytes():
-        return kept
-    return _encode(nets, raw)
-
-
-@jax.jit
-def _encode(nets: Any, raw: Transitions) -> Transitions:
-    def one(net: Any) -> tuple[Array, Array, Array]:
-        apply = partial(jax.lax.map, net, batch_size=BLOCK)
-        flat_next = apply(raw.rows.next_x.reshape(-1, raw.dim))
-        x, initial = apply(raw.rows.x), apply(raw.initial_x.reshape(-1, raw.dim))
-        shape = (*raw.rows.next_x.shape[:2], -1)
-        return x, flat_next.reshape(shape), initial.reshape(*raw.initial_x.shape[:2], -1)
-
-    x, next_x, initial = jax.lax.map(one, nets)
-    return Transitions(raw.rows._replace(x=x, next_x=next_x), initial, per_member=True, starts=raw.starts)
+    trained = train(learner, metric.transitions, hyper, config.steps, run)
+    return Encoded(raw.with_encoder(trained.state.encoder), (trained,))

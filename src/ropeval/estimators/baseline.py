@@ -47,6 +47,7 @@ def _episode_sums(data: Dataset, gamma: float) -> NDArray[np.float64]:
 
 
 MEAN_REWARD = Estimator(
+    "mean-reward",
     BaselineConfig,
     mean_reward,
     "the log's mean reward/(1−γ); ignores the policy",
@@ -54,6 +55,7 @@ MEAN_REWARD = Estimator(
     sees_policy=False,
 )
 MEAN_RETURN = Estimator(
+    "mean-return",
     BaselineConfig,
     mean_return,
     "mean discounted return of the logged episodes; ignores the policy",

@@ -8,16 +8,17 @@
 T is the identity (Gaussian) or the inverse of a tanh scaled to a box (tanh-Gaussian), chosen for every action
 dimension by the likelihood of its linear-Gaussian fit: actions of a squashed policy crowd at the ends of their box,
 where a Gaussian explains them badly, and actions that live in no box at all are explained badly by a tanh. The box is
-the evaluation policy's own where it has one that holds the logged actions, since the two policies then share the
-squashing and its derivative cancels in their ratio. Otherwise it is [−1, 1] or the logged range, a little widened.
+[−1, 1], where that holds the logged actions, or their range, a little widened. No evaluation policy is looked at: one
+fit serves them all.
 
 m and l are one network that starts at zero, that is, at the linear fit. It sees every row a limited number of times:
 a network that has learned the log by heart makes the logged actions too likely, and all ratios too small.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -27,12 +28,10 @@ from jax import Array
 from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
-from ropeval.data import Dataset, Rows, Transitions
-from ropeval.data.transitions import normaliser
+from ropeval.data import Log, Rows, Transitions
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import Learned, adamw, descend, start
-from ropeval.policies import Policy
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
@@ -41,7 +40,6 @@ WIDENED = 0.01  # of the logged range, at each end: an action on the edge of a t
 EDGE = 1e-7  # actions stored in float32 can sit on the edge itself; the evaluation policies clip there, too
 LOG_STD_LIMIT = 5.0  # either way, of a standardised residual: no state is e^5 times as noisy as the rest
 NEARLY_DETERMINISTIC = 1e-3  # residual spread, relative to the spread of the actions
-BLOCK = 16_384  # rows at a time where the fit is read out
 PROBED = 4096  # rows behind a point of the curve
 
 
@@ -65,11 +63,9 @@ class Behaviour:
     warnings: tuple[str, ...]
 
 
-def fit_behaviour(
-    dataset: Dataset, policy: Policy, config: BehaviourConfig, run: Run, stage: str = "behaviour"
-) -> Behaviour:
-    """Fit one model per member, each from its own key. `policy` is only asked for its box."""
-    mean, std = normaliser(dataset.observations)
+def fit_behaviour(log: Log, config: BehaviourConfig, run: Run) -> Behaviour:
+    """Fit one model per member, each from its own key."""
+    dataset, (mean, std) = log.dataset, log.normaliser
     states = (dataset.observations - mean) / std  # [N, S]
     warnings: tuple[str, ...] = ()
     if dataset.num_actions is not None:
@@ -77,7 +73,7 @@ def fit_behaviour(
         offset = np.zeros(len(dataset))
         learner = make_learner(config, states.shape[1], dataset.num_actions, True)
     else:
-        residual = standardise(dataset.actions, states, policy.box, config.family)
+        residual = standardise(dataset.actions, states, config.family)
         outcome, offset = residual.value.astype(np.float32), residual.log_slope
         learner = make_learner(config, states.shape[1], outcome.shape[1], False)
         if residual.exact.any():
@@ -87,9 +83,10 @@ def fit_behaviour(
             )
     data = _as_transitions(np.concatenate([states, outcome], axis=1), dataset.starts)
     steps = min(config.steps, max(1, config.epochs * len(dataset) // config.batch))
-    hyper = {"learning_rate": run.spread(f"{stage}.learning_rate", config.learning_rate)}
-    trained = train(learner, data, hyper, steps, run, stage)
-    fitted = _in_blocks(states.shape[1], dataset.num_actions is not None, trained.state.target, data.rows.x)
+    hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
+    trained = train(learner, data, hyper, steps, run)
+    density = density_of(states.shape[1], dataset.num_actions is not None)
+    fitted = data.values(density, trained.state.target, "x")  # [M, N]
     return Behaviour(np.asarray(fitted, np.float64) + offset, trained, warnings)
 
 
@@ -108,10 +105,15 @@ def log_density(net: MLP, x: Array, size: int, discrete: bool) -> Array:
 
 
 @lru_cache(maxsize=64)
+def density_of(size: int, discrete: bool) -> Callable[[MLP, Array], Array]:
+    return partial(log_density, size=size, discrete=discrete)
+
+
+@lru_cache(maxsize=64)
 def make_learner(config: BehaviourConfig, size: int, actions: int, discrete: bool) -> Learner:
     """`size`: of a state; `actions`: how many there are (discrete), or the length of one."""
     transform = adamw(config.gradient_clip, config.weight_decay)
-    density = jax.vmap(partial(log_density, size=size, discrete=discrete), in_axes=(None, 0))
+    density = jax.vmap(density_of(size, discrete), in_axes=(None, 0))
 
     def init(key: Array, hyper: Hyper) -> Learned:
         net = MLP(key, size, actions if discrete else 2 * actions, config.width, config.depth)
@@ -138,16 +140,6 @@ def _as_transitions(x: NDArray[np.float32], starts: NDArray[np.int64]) -> Transi
     return Transitions(rows, jnp.zeros((1, 1, 1)), starts=jnp.asarray(starts))
 
 
-@partial(jax.jit, static_argnums=(0, 1))
-def _in_blocks(size: int, discrete: bool, nets: Any, x: Array) -> Array:
-    """[M, N] log-densities of all rows under every member's network."""
-
-    def one(net: MLP) -> Array:
-        return jax.lax.map(partial(log_density, net, size=size, discrete=discrete), x, batch_size=BLOCK)
-
-    return jax.lax.map(one, nets)
-
-
 # --- continuous actions: the transformation and the linear fit ------------------------------------------------
 
 
@@ -164,16 +156,14 @@ class Residual:
 def standardise(
     actions: NDArray[np.float32],
     states: NDArray[np.float32],
-    box: tuple[NDArray[np.float32], NDArray[np.float32]] | None,
     family: Literal["auto", "gaussian", "tanh"] = "auto",
 ) -> Residual:
     """Explain every action dimension by a linear-Gaussian fit in its likeliest transformation."""
     design = np.concatenate([states, np.ones((len(states), 1))], axis=1, dtype=np.float64)  # [N, S+1]
     spectrum = np.linalg.eigh(design.T @ design)
     values, slopes, squashed, exact = [], np.zeros(len(actions)), [], []
-    for place, column in enumerate(actions.astype(np.float64).T):
-        bounds = None if box is None else (float(box[0][place]), float(box[1][place]))
-        candidates = _candidates(column, bounds, family)
+    for column in actions.astype(np.float64).T:
+        candidates = _candidates(column, family)
         fits = [_fit(design, *spectrum, *transform(column, b), b is not None) for b in candidates]
         best = max(fits, key=lambda fit: fit.likelihood)
         values.append(best.value)
@@ -192,13 +182,10 @@ def transform(column: Floats, box: Box | None) -> tuple[Floats, Floats]:
     return np.arctanh(squashed), -np.log1p(-(squashed**2)) - np.log(half)
 
 
-def _candidates(column: Floats, bounds: Box | None, family: str) -> list[Box | None]:
+def _candidates(column: Floats, family: str) -> list[Box | None]:
     low, high = float(column.min()), float(column.max())
     margin = WIDENED * (high - low)
-    if bounds is not None and bounds[0] <= low and high <= bounds[1]:
-        boxes: list[Box] = [bounds]
-    else:
-        boxes = [(low - margin, high + margin)] + ([(-1.0, 1.0)] if low >= -1.0 and high <= 1.0 else [])
+    boxes: list[Box] = [(low - margin, high + margin)] + ([(-1.0, 1.0)] if low >= -1.0 and high <= 1.0 else [])
     if family == "gaussian" or low == high:
         return [None]
     return list(boxes) if family == "tanh" else [None, *boxes]

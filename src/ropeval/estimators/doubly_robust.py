@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import PositiveInt
 
 from ropeval.data import Problem
-from ropeval.estimators.behaviour import BehaviourConfig
+from ropeval.estimators.behaviour import Behaviour, BehaviourConfig
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.fqe import FQE, FQEConfig, fit_q
 from ropeval.estimators.importance import (
@@ -25,6 +25,7 @@ from ropeval.estimators.importance import (
     check,
     effective_sample,
     make_weights,
+    prepare,
     weighted_per_decision,
 )
 from ropeval.learning.engine import Run
@@ -36,6 +37,13 @@ class DoublyRobustConfig(FQEConfig):
     """Settings of q, and how long the behaviour policy is fitted where the log has no probabilities."""
 
     behaviour_steps: PositiveInt = 5_000
+
+    @property
+    def behaviour(self) -> BehaviourConfig:
+        return BehaviourConfig(steps=self.behaviour_steps)
+
+    def stages(self, part: str) -> dict[str, int]:
+        return {"behaviour": self.behaviour_steps, part: self.steps}
 
 
 def doubly_robust(
@@ -56,13 +64,15 @@ def weighted_doubly_robust(
 
 def temporal_differences(problem: Problem, logged: Floats, following: Floats) -> Floats:
     """δ of every logged step for q(s, a) [M, N] and V(s') [M, N]."""
-    data = problem.dataset
-    discount = np.where(data.terminations, 0.0, problem.gamma)  # [N]
-    return np.asarray(data.rewards.astype(np.float64)[None] + discount[None] * following - logged)
+    rows = problem.transitions.rows
+    reward, discount = (np.asarray(a, np.float64)[None] for a in (rows.reward, rows.discount))  # [1, N]
+    return np.asarray(reward + discount * following - logged)
 
 
-def estimate(problem: Problem, config: DoublyRobustConfig, run: Run, weighted: bool) -> Estimated:
-    weights = make_weights(problem, BehaviourConfig(steps=config.behaviour_steps), run)
+def estimate(
+    problem: Problem, config: DoublyRobustConfig, run: Run, behaviour: Behaviour | None, weighted: bool
+) -> Estimated:
+    weights = make_weights(problem, behaviour)
     fitted = fit_q(problem, config, run)
     errors = temporal_differences(problem, fitted.on_logged(), fitted.on_next())  # [M, N]
     initial = fitted.on_initial()  # [M, E]
@@ -72,14 +82,23 @@ def estimate(problem: Problem, config: DoublyRobustConfig, run: Run, weighted: b
     with np.errstate(over="ignore", invalid="ignore"):  # a weight beyond 1e308 ends as "no estimate"
         own = zip(log, errors, initial, counts, strict=True)
         values = [average(rho, delta, start, weights.episodes, held) for rho, delta, start, held in own]
-    trained, effective = {"fqe": fitted.trained, **weights.trained}, effective_sample(weights, per_decision=True)
+    trained, effective = (*weights.trained, fitted.trained), effective_sample(weights, per_decision=True)
     return Estimated(np.array(values), trained, weights.warnings, q=fitted, effective=effective)
 
 
-def _entry(weighted: bool, summary: str) -> Estimator:
-    run = partial(estimate, weighted=weighted)
-    return Estimator(DoublyRobustConfig, run, summary, takes_features=True, presets=FQE.presets, check=check)
+def _entry(name: str, weighted: bool, summary: str) -> Estimator:
+    return Estimator(
+        name,
+        DoublyRobustConfig,
+        partial(estimate, weighted=weighted),
+        summary,
+        takes_features=True,
+        presets=FQE.presets,
+        check=check,
+        spread=FQE.spread,
+        prepare=prepare,
+    )
 
 
-DR = _entry(False, "doubly robust: fitted q, corrected by importance-weighted errors")
-WDR = _entry(True, "the same, weights normalised at every step")
+DR = _entry("dr", False, "doubly robust: fitted q, corrected by importance-weighted errors")
+WDR = _entry("wdr", True, "the same, weights normalised at every step")

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data import Dataset, Problem
+from ropeval.data import Dataset, Log, Problem
 from ropeval.learning.engine import Run, Trained
+from ropeval.learning.prepare import prepared
 from ropeval.policies import Policy
 from ropeval.settings import PartConfig
 
@@ -32,7 +33,7 @@ class EffectiveSize(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Estimated:
     values: Floats  # [M] each from the member's own log, or [1] from the log as it is where nothing is random
-    trained: dict[str, Trained] = field(default_factory=dict)  # by stage
+    trained: tuple[Trained, ...] = ()
     warnings: tuple[str, ...] = ()  # what only this method can know; what all share is diagnosed in `evaluation`
     replicates: Floats | None = None  # [B] from resampled logs; None: the members are the replicates
     q: ActionValues | None = None
@@ -49,13 +50,22 @@ def replicated(run: Run, episodes: int, average: Callable[[NDArray[np.int64]], f
 
 @dataclass(frozen=True)
 class Estimator:
-    """An entry of the registry."""
+    """An entry of the registry. Its name is that of its settings, its curves and its checkpoints, too."""
 
+    name: str
     config: type[PartConfig]
-    estimate: Callable[[Problem, Any, Run], Estimated]
+    estimate: Callable[..., Estimated]  # (problem, config, run), and what `prepare` gave, if there is one
     summary: str
     takes_features: bool  # whether an encoder can stand before it
     presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # preset name -> overrides
     check: Callable[[Dataset, Policy], None] | None = None  # refuses, before any work, what it cannot answer
     spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own
     sees_policy: bool = True  # whether the answer depends on the policy at all
+
+    prepare: Callable[[Log, Any, Run], Any] | None = None  # done once for all policies: it does not see them
+
+    def __call__(self, problem: Problem, config: PartConfig, run: Run) -> Estimated:
+        run = run.of(self.name)
+        if self.prepare is None:
+            return self.estimate(problem, config, run)
+        return self.estimate(problem, config, run, prepared(self.prepare, problem.log, config, run))

@@ -3,12 +3,18 @@
     minimise  E_D[ huber( r + γ·E_{a'~π_e}[ q̄(s', a') ] − q(s, a) ) ],      ρ̂(π_e) = E_{s₀, a₀~π_e}[ q̄(s₀, a₀) ]
 
 q̄ is the exponentially moving average of q. The network's output is divided by 1−γ, so that a network of ordinary
-size of output can express values of ordinary size of reward.
+size of output can express values of ordinary size of reward. Under the names that the paper's tables use:
+
+    fqe        as above
+    fqe-clip   targets are clipped to [r_min, r_max]/(1−γ), all that the logged rewards allow
+    fqe-deep   four hidden layers, and 500,000 steps in the paper
+    fqe-ln     layer normalisation after each hidden layer
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +24,6 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from ropeval.data import Problem, Rows, Transitions
-from ropeval.data.transitions import on_host
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
 from ropeval.learning.networks import MLP
@@ -26,7 +31,6 @@ from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
-BLOCK = 16_384  # rows at a time where q is read out
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
 
 
@@ -45,6 +49,18 @@ class FQEConfig(PartConfig):
     gradient_clip: PositiveFloat = 1.0  # of every entry
 
 
+class FQEClipConfig(FQEConfig):
+    clip_targets: bool = True
+
+
+class FQEDeepConfig(FQEConfig):
+    depth: PositiveInt = 4
+
+
+class FQELNConfig(FQEConfig):
+    layer_norm: bool = True
+
+
 PAPER = {
     "steps": 300_000,
     "learning_rate": 1e-5,
@@ -58,6 +74,11 @@ PAPER = {
 def action_value(q: MLP, x: Array, gamma: float) -> Array:
     """q(s, a) for features [..., X]."""
     return q(x)[..., 0] / (1.0 - gamma)
+
+
+@lru_cache(maxsize=64)
+def value_function(gamma: float) -> Callable[[MLP, Array], Array]:
+    return partial(action_value, gamma=gamma)
 
 
 @lru_cache(maxsize=64)
@@ -100,82 +121,55 @@ class FittedQ:
     def backup(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """q̄(s, a) and r + γ·E_{a'~π_e} q̄(s', a') of some logged steps: [M, n] each."""
         data = self.transitions.rows
-        own = (slice(None), rows) if self.transitions.per_member else rows
-        reward, discount = (np.asarray(on_host(a)[rows], np.float64)[None] for a in (data.reward, data.discount))
-        return self._means(on_host(data.x)[own]), reward + discount * self._means(on_host(data.next_x)[own])
+        reward, discount = (np.asarray(a)[None, rows].astype(np.float64) for a in (data.reward, data.discount))
+        return self._means("x", rows), reward + discount * self._means("next_x", rows)
 
     def on_logged(self) -> Floats:
         """q̄(s, a) of every logged step: [M, N]."""
-        return self._values(self.transitions.rows.x)
+        return self._means("x")
 
     def on_next(self) -> Floats:
         """E_{a'~π_e} q̄(s', a') of every logged step, over the drawn actions: [M, N]."""
-        return self._values(self.transitions.rows.next_x)
+        return self._means("next_x")
 
     def on_initial(self) -> Floats:
         """E_{a~π_e} q̄(s₀, a) of every episode, over the drawn actions: [M, E]."""
-        return self._values(self.transitions.initial_x)
+        return self._means("initial_x")
 
-    def _values(self, x: Any) -> Floats:
-        """[M, n] for features [n, X], or the mean over the draws for [n, K, X]."""
-        data, rows = self.transitions, x.shape[1] if self.transitions.per_member else x.shape[0]
-        if not data.streamed:
-            return self._means(x)
-        parts = [self._means(x[start : start + BLOCK]) for start in range(0, rows, BLOCK)]
-        return np.concatenate(parts, axis=1)
-
-    def _means(self, x: Any) -> Floats:
-        data = self.transitions
-        values = _values_in_blocks(self.gamma, data.per_member, self.trained.state.target, data.nets, x)
-        values = np.asarray(values, np.float64) * self.scale
+    def _means(self, of: Literal["x", "next_x", "initial_x"], rows: NDArray[np.int64] | None = None) -> Floats:
+        """[M, n], over the draws where there are several."""
+        found = self.transitions.values(value_function(self.gamma), self.trained.state.target, of, rows)
+        values = np.asarray(found, np.float64) * self.scale
         return values.mean(axis=-1) if values.ndim == 3 else values
 
 
-def fit_q(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") -> FittedQ:
+def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:
     """Train q for every member."""
     rewards = problem.dataset.rewards
     scale = float(np.sqrt(np.mean(np.square(rewards, dtype=np.float64)))) if config.scale_rewards else 1.0
     scale = scale or 1.0  # all rewards zero: any unit will do
     # Rewards are scaled in the data and not in the program, so that one compiled program serves all logs.
-    rows = problem.transitions.rows
-    scaled = replace(problem.transitions, rows=rows._replace(reward=rows.reward / scale))
+    scaled = problem.transitions.with_reward(problem.transitions.rows.reward / scale)
     bounds = (float(rewards.min()) / scale, float(rewards.max()) / scale) if config.clip_targets else (0.0, 0.0)
     learner = make_learner(config, problem.transitions.dim, problem.gamma, *bounds)
-    hyper = {"learning_rate": run.spread(f"{stage}.learning_rate", config.learning_rate)}
-    trained = train(learner, scaled, hyper, config.steps, run, stage, bound=problem.reward_bound / scale)
+    hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
+    trained = train(learner, scaled, hyper, config.steps, run, bound=problem.reward_bound / scale)
     trained = replace(trained, curves={**trained.curves, "estimate": trained.curves["estimate"] * scale})
     return FittedQ(trained, problem.transitions, problem.gamma, scale)
 
 
-def estimate(problem: Problem, config: FQEConfig, run: Run, stage: str = "fqe") -> Estimated:
+def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
     """Mean of every member's q̄ over the initial states and the policy's actions there."""
-    fitted = fit_q(problem, config, run, stage)
-    return Estimated(run.mean_over_episodes(fitted.on_initial()), {stage: fitted.trained}, q=fitted)
+    fitted = fit_q(problem, config, run)
+    return Estimated(run.mean_over_episodes(fitted.on_initial()), (fitted.trained,), q=fitted)
 
 
-@partial(jax.jit, static_argnums=(0, 1))
-def _values_in_blocks(gamma: float, per_member: bool, targets: Any, nets: Any, x: Array) -> Array:
-    """[M, …] values of features […, X] (or [M, …, X] where members have their own), in blocks that bound the memory.
-
-    With `nets`, the features are what every member's own encoder makes of x.
-    """
-
-    def one(q: MLP, net: Any, x: Array) -> Array:
-        def value(pair: Array) -> Array:
-            return action_value(q, pair if net is None else net(pair), gamma)
-
-        return jax.lax.map(value, x.reshape(-1, x.shape[-1]), batch_size=BLOCK).reshape(x.shape[:-1])
-
-    if per_member:
-        return jax.lax.map(lambda own: one(own[0], None, own[1]), (targets, x))
-    return jax.lax.map(lambda own: one(own[0], own[1], x), (targets, nets))
+def _entry(name: str, config: type[FQEConfig], summary: str, **paper: int) -> Estimator:
+    presets = {"paper": PAPER | paper}
+    return Estimator(name, config, estimate, summary, takes_features=True, presets=presets, spread=("learning_rate",))
 
 
-FQE = Estimator(
-    config=FQEConfig,
-    estimate=estimate,
-    summary="fitted Q-evaluation",
-    takes_features=True,
-    presets={"paper": PAPER},
-    spread=("learning_rate",),
-)
+FQE = _entry("fqe", FQEConfig, "fitted Q-evaluation")
+FQE_CLIP = _entry("fqe-clip", FQEClipConfig, "fitted Q-evaluation with targets clipped to what the rewards allow")
+FQE_DEEP = _entry("fqe-deep", FQEDeepConfig, "fitted Q-evaluation with four hidden layers", steps=500_000)
+FQE_LN = _entry("fqe-ln", FQELNConfig, "fitted Q-evaluation with layer normalisation")

@@ -16,15 +16,17 @@ long episodes grow so unequal that one episode decides. The effective sample siz
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data import Dataset, Problem
+from ropeval.data import Dataset, Log, Problem
 from ropeval.errors import UserError
-from ropeval.estimators.behaviour import BehaviourConfig, fit_behaviour
+from ropeval.estimators.behaviour import Behaviour, BehaviourConfig, fit_behaviour
 from ropeval.estimators.estimator import EffectiveSize, Estimated, Estimator, replicated
 from ropeval.learning.engine import Run, Trained
+from ropeval.learning.prepare import prepared
 from ropeval.policies import Policy
 from ropeval.policies.policy import log_probs
 
@@ -35,6 +37,13 @@ CUT_OFF = 0.05  # of the discounted horizon beyond the log's cut-offs
 
 class ImportanceConfig(BehaviourConfig):
     """How the behaviour policy is fitted; unused where the log holds its probabilities."""
+
+    @property
+    def behaviour(self) -> BehaviourConfig:
+        return BehaviourConfig(**self.model_dump())
+
+    def stages(self, part: str) -> dict[str, int]:
+        return {"behaviour": self.steps}
 
 
 # --- the episodes and their weights ---------------------------------------------------------------------------
@@ -112,22 +121,36 @@ class Weights:
 
     log: Floats  # [M, N], or [1, N] from logged probabilities
     episodes: Episodes
-    trained: dict[str, Trained]
+    trained: tuple[Trained, ...]
     warnings: tuple[str, ...]
 
 
-def make_weights(problem: Problem, config: BehaviourConfig, run: Run) -> Weights:
+class FitsBehaviour(Protocol):
+    """A configuration that says how the behaviour policy is fitted."""
+
+    @property
+    def behaviour(self) -> BehaviourConfig: ...
+
+
+def prepare(log: Log, config: FitsBehaviour, run: Run) -> Behaviour | None:
+    """The behaviour policy, where the log does not hold its probabilities: the same for all that ask for it alike."""
+    if log.dataset.log_probs is not None:
+        return None
+    return prepared(fit_behaviour, log, config.behaviour, run.of("behaviour"))
+
+
+def make_weights(problem: Problem, behaviour: Behaviour | None) -> Weights:
     data, policy = problem.dataset, problem.policy
     check(data, policy)
     episodes = Episodes(data.starts, problem.gamma)
     target = log_probs(policy, data.observations, data.actions)  # [N]
-    trained: dict[str, Trained] = {}
+    trained: tuple[Trained, ...] = ()
     warnings: tuple[str, ...] = ()
-    if data.log_probs is not None:
+    if behaviour is None:
+        assert data.log_probs is not None
         logged = data.log_probs.astype(np.float64)[None]  # [1, N]
     else:
-        behaviour = fit_behaviour(data, policy, config, run)
-        logged, trained = behaviour.log_probs, {"behaviour": behaviour.trained}
+        logged, trained = behaviour.log_probs, (behaviour.trained,)
         warnings = ("the log holds no log_probs: the behaviour policy was fitted to its actions", *behaviour.warnings)
     cumulated = np.stack([episodes.cumulated(row) for row in target[None] - logged])
     return Weights(cumulated, episodes, trained, warnings)
@@ -188,9 +211,16 @@ def weighted_per_decision(log: Floats, rewards: Floats, episodes: Episodes) -> A
     return average
 
 
-def estimate(problem: Problem, config: ImportanceConfig, run: Run, average: Average, per_decision: bool) -> Estimated:
+def estimate(
+    problem: Problem,
+    config: ImportanceConfig,
+    run: Run,
+    behaviour: Behaviour | None,
+    average: Average,
+    per_decision: bool,
+) -> Estimated:
     """Exact where the log holds its probabilities; otherwise from each member's fit, on the member's own log."""
-    weights = make_weights(problem, config, run)
+    weights = make_weights(problem, behaviour)
     rewards, episodes = problem.dataset.rewards.astype(np.float64), weights.episodes
     with np.errstate(over="ignore", invalid="ignore"):  # a weight beyond 1e308 ends as "no estimate", with its warning
         if not weights.trained:
@@ -242,12 +272,12 @@ def cut_off_note(problem: Problem) -> tuple[str, ...]:
     )
 
 
-def _entry(average: Average, per_decision: bool, summary: str) -> Estimator:
+def _entry(name: str, average: Average, per_decision: bool, summary: str) -> Estimator:
     run = partial(estimate, average=average, per_decision=per_decision)
-    return Estimator(ImportanceConfig, run, summary, takes_features=False, check=check)
+    return Estimator(name, ImportanceConfig, run, summary, takes_features=False, check=check, prepare=prepare)
 
 
-IS = _entry(ordinary_trajectory, False, "importance sampling of whole episodes")
-WIS = _entry(weighted_trajectory, False, "the same, weights normalised")
-PDIS = _entry(ordinary_per_decision, True, "importance sampling step by step")
-WPDIS = _entry(weighted_per_decision, True, "the same, weights normalised at every step")
+IS = _entry("is", ordinary_trajectory, False, "importance sampling of whole episodes")
+WIS = _entry("wis", weighted_trajectory, False, "the same, weights normalised")
+PDIS = _entry("pdis", ordinary_per_decision, True, "importance sampling step by step")
+WPDIS = _entry("wpdis", weighted_per_decision, True, "the same, weights normalised at every step")

@@ -12,7 +12,7 @@ which converges for every reward if, and only if, the spectral radius of W is be
 makes it so; then there is no estimate, and the radius is named.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -27,7 +27,6 @@ from ropeval.learning.engine import Run, Trained
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
-Part = slice | NDArray[np.int64]
 BLOCK = 65_536  # rows brought to double precision at a time
 TOGETHER = 64  # episodes whose moments are held at a time
 REPLICATE_NUMBERS = 25_000_000  # held for all resamples together: with very many features there are fewer of them
@@ -83,9 +82,6 @@ def resampled_moments(
     transitions: Transitions, member: int, intercept: bool, gamma: float | None, counts: NDArray[np.int64] | None
 ) -> list[Moments]:
     """One pass over the log for every resample in `counts` [B, E]; None: for the log as it is alone."""
-    if not transitions.streamed:  # no copies: a CPU's arrays are NumPy's
-        rows, initial_x = Rows(*map(np.asarray, transitions.rows)), np.asarray(transitions.initial_x)  # type: ignore
-        transitions = replace(transitions, rows=rows, initial_x=initial_x)
     if counts is None:
         edges = np.append(np.arange(0, transitions.size, BLOCK), transitions.size)
         held = np.ones((1, len(edges) - 1))
@@ -93,29 +89,27 @@ def resampled_moments(
         edges, held = np.asarray(transitions.starts), counts.astype(np.float64)
     width, together = transitions.dim + intercept, 1 if counts is None else TOGETHER
     total = np.zeros((len(held), (2 * width + 1) ** 2 + 1))
-    for first in range(0, len(edges) - 1, together):
+    firsts = range(0, len(edges) - 1, together)
+    for first, rows in zip(firsts, transitions.blocks([*edges[:-1:together], edges[-1]], member), strict=True):
         bounds = edges[first : first + together + 1]
-        joint = _joint(transitions, member, slice(int(bounds[0]), int(bounds[-1])), intercept, gamma)  # [n, 2d + 1]
+        joint = _joint(rows, intercept, gamma)  # [n, 2d + 1]
         parts = [joint[a:b] for a, b in pairwise(bounds - bounds[0])]
         products = np.stack([np.append((part.T @ part).ravel(), float(len(part))) for part in parts])
         total += held[:, first : first + together] @ products
 
-    initial = _lifted(
-        transitions.initial_block(slice(None), member).mean(axis=1, dtype=np.float64), intercept
-    )  # [E, d]
+    initial = _lifted(transitions.initial_block(member=member).mean(axis=1, dtype=np.float64), intercept)  # [E, d]
     starting = initial.mean(axis=0)[None] if counts is None else counts @ initial / counts.sum(axis=1)[:, None]
     return [_split(sums[:-1] / max(sums[-1], 1.0), start, width) for sums, start in zip(total, starting, strict=True)]
 
 
-def _joint(transitions: Transitions, member: int, part: Part, intercept: bool, gamma: float | None) -> Floats:
+def _joint(rows: Rows, intercept: bool, gamma: float | None) -> Floats:
     """[n, 2d + 1] φ, γφ' and r of some rows, side by side: all that is wanted lies in their products."""
-    x, next_x = transitions.block(part, member)
-    discount = np.array(transitions.rows.discount[part], np.float64)
+    discount = np.array(rows.discount, np.float64)
     if gamma is not None:
         discount[discount == np.float32(gamma)] = gamma
-    next_phi = _lifted(next_x.mean(axis=1, dtype=np.float64), intercept) * discount[:, None]
-    reward = np.asarray(transitions.rows.reward[part], np.float64)
-    return np.concatenate([_lifted(x, intercept), next_phi, reward[:, None]], axis=1)
+    next_phi = _lifted(rows.next_x.mean(axis=1, dtype=np.float64), intercept) * discount[:, None]
+    reward = np.asarray(rows.reward, np.float64)
+    return np.concatenate([_lifted(rows.x, intercept), next_phi, reward[:, None]], axis=1)
 
 
 def _split(joint: Floats, initial: Floats, d: int) -> Moments:
@@ -231,7 +225,7 @@ class LinearQ:
         """q(s, a) and r + γ·E_{a'~π_e} q(s', a') of some logged steps: [M, n] each."""
         values, backups = [], []
         for member, theta in enumerate(self.thetas):
-            joint = _joint(self.transitions, member, rows, self.intercept, None)  # [n, 2d + 1]
+            joint = _joint(self.transitions.block(rows, member), self.intercept, None)  # [n, 2d + 1]
             values.append(joint[:, : len(theta)] @ theta)
             backups.append(joint[:, len(theta) :] @ np.append(theta, 1.0))
         return np.stack(values), np.stack(backups)
@@ -247,11 +241,11 @@ def estimate(problem: Problem, config: LSPEConfig, run: Run) -> Estimated:
         (data,) = resampled_moments(transitions, member, config.intercept, problem.gamma, own)
         solutions.append(solve(data, config))
         if run.report:
-            run.report("lspe", (member + 1) / count)
+            run.report(run.part, (member + 1) / count)
     values = np.array([s.estimate for s in solutions])
     q = LinearQ([s.theta for s in solutions], transitions, config.intercept)
     return Estimated(
-        values, {"lspe": as_trained(solutions)}, warnings(solutions, config), replicates(problem, config, run), q=q
+        values, (as_trained(run.part, solutions),), warnings(solutions, config), replicates(problem, config, run), q=q
     )
 
 
@@ -266,7 +260,7 @@ def replicates(problem: Problem, config: LSPEConfig, run: Run) -> Floats | None:
     return np.array([fixed_point(each, config) for each in data])
 
 
-def as_trained(solutions: list[Solution]) -> Trained:
+def as_trained(stage: str, solutions: list[Solution]) -> Trained:
     """The sweeps as training curves, so that they are drawn and kept like those of any method."""
     sweeps = max((s.sweeps for s in solutions), key=lambda places: int(places[-1]))  # [C]
     curves = {"estimate": np.stack([np.interp(sweeps, s.sweeps, s.estimates) for s in solutions], axis=1)}  # [C, M]
@@ -274,7 +268,7 @@ def as_trained(solutions: list[Solution]) -> Trained:
         curves[name] = np.tile([float(getattr(s, name)) for s in solutions], (len(sweeps), 1))
     single = {name: values.astype(np.float32) for name, values in curves.items()}
     diverged = np.array([1 if np.isnan(s.estimate) else -1 for s in solutions])
-    return Trained([s.theta for s in solutions], sweeps, single, diverged)
+    return Trained(stage, [s.theta for s in solutions], sweeps, single, diverged)
 
 
 def warnings(solutions: list[Solution], config: LSPEConfig) -> tuple[str, ...]:
@@ -301,6 +295,7 @@ def warnings(solutions: list[Solution], config: LSPEConfig) -> tuple[str, ...]:
 
 
 LSPE = Estimator(
+    name="lspe",
     config=LSPEConfig,
     estimate=estimate,
     summary="least-squares policy evaluation: q linear in the features",

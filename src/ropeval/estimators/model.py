@@ -31,10 +31,10 @@ from jax import Array
 from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
-from ropeval.data import Dataset, Problem, Rows, Transitions
-from ropeval.data.transitions import normaliser
+from ropeval.data import Dataset, Log, Problem, Rows, Transitions
+from ropeval.data.problem import normaliser
 from ropeval.estimators.estimator import Estimated, Estimator
-from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
+from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import Learned, adamw, descend, start
 from ropeval.policies import Policy
@@ -288,20 +288,35 @@ def horizon_for(gamma: float, config: ModelConfig) -> int:
     return max(1, min(needed, config.max_horizon))
 
 
-def estimate(problem: Problem, config: ModelConfig, run: Run) -> Estimated:
-    data, policy = problem.dataset, problem.policy
-    width = problem.transitions.dim - data.observations.shape[1]  # of an encoded action
+def encode(num_actions: int | None, actions: NDArray[Any]) -> Floats:
+    """[n, A] as they are, or one-hot; a discrete action that the log never shows has no code of its own."""
+    if num_actions is None:
+        return actions.astype(np.float32)
+    return (actions[:, None] == np.arange(num_actions)[None]).astype(np.float32)
 
-    def encode(actions: NDArray[Any]) -> Floats:
-        return actions.astype(np.float32) if data.num_actions is None else np.eye(width, dtype=np.float32)[actions]
 
-    units = make_units(data, encode(data.actions), config.margin)
-    rows = as_transitions(data, encode(data.actions), units)
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Every member's network, and the units that it thinks in."""
+
+    trained: Trained
+    units: Units
+
+
+def learn(log: Log, config: ModelConfig, run: Run) -> Model:
+    """The log's side: one network per member, whatever policy is going to live in it."""
+    data = log.dataset
+    actions = encode(data.num_actions, data.actions)
+    units = make_units(data, actions, config.margin)
+    rows = as_transitions(data, actions, units)
     outcomes = data.observations.shape[1] if units.known is None else len(units.known)
     learner = make_learner(config, rows.dim, outcomes, units.known is not None)
-    hyper = {"learning_rate": run.spread("model.learning_rate", config.learning_rate)}
-    trained = train(learner, rows, hyper, config.steps, run, "model")
+    hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
+    return Model(train(learner, rows, hyper, config.steps, run), units)
 
+
+def estimate(problem: Problem, config: ModelConfig, run: Run, model: Model) -> Estimated:
+    data, policy = problem.dataset, problem.policy
     horizon = horizon_for(problem.gamma, config)
     generators = [np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel()) for key in run.keys]
     counts = np.ones((run.members, data.num_episodes), int) if run.counts is None else run.counts
@@ -309,8 +324,8 @@ def estimate(problem: Problem, config: ModelConfig, run: Run) -> Estimated:
     initial = np.stack(
         [choose_initial(own, config.rollouts, rng) for own, rng in zip(starting, generators, strict=True)]
     )
-    ask = partial(ask_policy, policy, encode, generators)
-    found = roll_out(trained.state.target, units, ask, initial, problem.gamma, horizon, run)
+    ask = partial(ask_policy, policy, partial(encode, data.num_actions), generators)
+    found = roll_out(model.trained.state.target, model.units, ask, initial, problem.gamma, horizon, run)
     notes = []
     if found.outside > LEFT_RANGE:
         notes.append(
@@ -322,9 +337,14 @@ def estimate(problem: Problem, config: ModelConfig, run: Run) -> Estimated:
             f"the rollouts stop after {horizon} steps (max_horizon), before {problem.gamma**horizon:.0%} of the "
             "discounted horizon: the rest is filled in with their last reward"
         )
-    return Estimated(found.values, {"model": trained}, tuple(notes))
+    return Estimated(found.values, (model.trained,), tuple(notes))
 
 
 MODEL = Estimator(
-    ModelConfig, estimate, "rollouts in an ensemble of learned dynamics and rewards", takes_features=False
+    name="model",
+    config=ModelConfig,
+    prepare=learn,
+    estimate=estimate,
+    summary="rollouts in an ensemble of learned dynamics and rewards",
+    takes_features=False,
 )

@@ -12,11 +12,12 @@ Every column of state and action is divided by its standard deviation over the l
 the whole, the same for every policy.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data import Problem
-from ropeval.data.transitions import on_host
+from ropeval.data import Log, Problem
 from ropeval.evaluation.result import Coverage
 
 Floats = NDArray[np.float32]
@@ -28,36 +29,55 @@ FLAT = 1e-5  # columns that hardly vary are left as they are
 BLOCK = 100  # pairs compared at a time
 
 
-def measure(problem: Problem) -> Coverage:
-    """Uses the next states of the log, for which the policy has been asked already."""
-    data, rows = problem.dataset, problem.transitions.rows
+class LogSide(NamedTuple):
+    """What does not depend on the policy."""
+
+    asked: NDArray[np.int64]  # [m] logged steps from whose states the policy is asked
+    asked_episode: NDArray[np.int64]  # [m]
+    known: Floats  # [n, X] logged pairs, in units of their spread
+    known_episode: NDArray[np.int64]  # [n]
+    logged: Floats  # [m, X] the logged pairs of those steps, and
+    distances: NDArray[np.float64]  # [m] how far each lies from the nearest known one
+    centre: Floats  # [X]
+    unit: Floats  # [X]
+    axes: Floats  # [X, 2] in which the log varies most
+    explained: list[float]
+
+    def scaled(self, pairs: Floats) -> Floats:
+        return np.asarray((pairs - self.centre) / self.unit, np.float32)
+
+
+def log_side(log: Log, width: int | None) -> LogSide:
+    """Of the pairs as problems of this log hold them; `width`: of the code of discrete actions."""
+    data, pairs = log.dataset, log.pairs(width)
     rng = np.random.default_rng(0)
     episode = np.repeat(np.arange(data.num_episodes), np.diff(data.starts))  # [N]
     known, asked = _sample(rng, len(data), KNOWN), _sample(rng, len(data), ASKED)
-    x, next_x = on_host(rows.x), on_host(rows.next_x)
-    log = np.asarray(x[known])  # [n, X]
-    centre, unit = log.mean(axis=0), log.std(axis=0)
+    some = pairs[known]  # [n, X]
+    centre, unit = some.mean(axis=0), some.std(axis=0)
     unit[unit < FLAT] = 1.0
-
-    def scaled(pairs: Floats) -> Floats:
-        return np.asarray((pairs - centre) / unit, np.float32)
-
-    reference, logged = scaled(log), scaled(np.asarray(x[asked]))
-    chosen = scaled(np.asarray(next_x[asked])[:, 0])  # one action of the policy per state
+    reference, logged = (np.asarray((found - centre) / unit, np.float32) for found in (some, pairs[asked]))
     own = nearest(logged, reference, episode[asked], episode[known])
-    other = nearest(chosen, reference, episode[asked], episode[known])
-    edge = float(np.quantile(own, SPREAD_LEVEL))
-    axes, explained = _main_axes(reference)
+    return LogSide(asked, episode[asked], reference, episode[known], logged, own, centre, unit, *_main_axes(reference))
+
+
+def measure(problem: Problem) -> Coverage:
+    """Uses the next states of the log, for which the policy has been asked already."""
+    width = problem.pairs.logged.width
+    log = problem.log.once((log_side, width), lambda: log_side(problem.log, width))
+    chosen = log.scaled(problem.pairs.following[log.asked][:, 0])  # one action of the policy per state
+    other = nearest(chosen, log.known, log.asked_episode, log.known_episode)
+    edge = float(np.quantile(log.distances, SPREAD_LEVEL))
     return Coverage(
         policy=problem.policy.name,
         levels=LEVELS.tolist(),
-        log_distances=np.quantile(own, LEVELS).tolist(),
+        log_distances=np.quantile(log.distances, LEVELS).tolist(),
         policy_distances=np.quantile(other, LEVELS).tolist(),
         outside=float((other > edge).mean()),
         spread_level=SPREAD_LEVEL,
-        log_points=np.round(logged[:POINTS] @ axes, 3).tolist(),
-        policy_points=np.round(chosen[:POINTS] @ axes, 3).tolist(),
-        explained=explained,
+        log_points=np.round(log.logged[:POINTS] @ log.axes, 3).tolist(),
+        policy_points=np.round(chosen[:POINTS] @ log.axes, 3).tolist(),
+        explained=log.explained,
     )
 
 

@@ -93,8 +93,13 @@ def answer(
     covered: Coverage | None = None,
     report: Callable[[str, float], None] | None = None,
     checkpoints: Path | None = None,
+    shared: Path | None = None,
 ) -> Estimate:
-    """One estimate for a problem that is laid out already, so that several methods can share it, and `covered`."""
+    """One estimate for a problem that is laid out already, so that several methods can share it, and `covered`.
+
+    checkpoints   where training is saved, of this question alone, and
+    shared        what is prepared once for all policies of the log; None: there, too
+    """
     trust = trust or Trust()
     if members < 1:
         raise UserError(f"{members} members were asked for; at least 1 is needed")
@@ -106,13 +111,14 @@ def answer(
         "gamma": problem.gamma,
         "members": members,
         "seed": key,
-        "draws": problem.transitions.rows.next_x.shape[1],
+        "draws": problem.transitions.draws,
         "resample": trust.resample,
         **method.describe(),
     }
     checkpoint = Checkpoint(checkpoints, _fingerprint(problem, method.name, config)) if checkpoints else None
     resamples = Resamples(key, problem.dataset.num_episodes) if trust.resample else None
-    run = Run(member_keys(key, members), report, checkpoint, resamples=resamples)
+    prepared = Checkpoint(shared, _fingerprint_of_log(problem)) if shared else None
+    run = Run(member_keys(key, members), report, checkpoint, prepared, resamples=resamples)
 
     raw, fitted = problem, fit(problem, method, run)
     problem, estimated, trained = fitted.problem, fitted.estimated, fitted.trained
@@ -163,19 +169,22 @@ def _interval(
     return make_interval(value, replicates, resamples.episodes, trust.level, trust.interval, counts, widened)
 
 
-def _fingerprint(problem: Problem, method: str, config: dict[str, Any]) -> str:
+def _fingerprint_of_log(problem: Problem) -> str:
     """What a checkpoint belongs to. The device is part of it, since another one rounds differently."""
+    about = [__version__, problem.dataset.sha256, problem.gamma, problem.protocol, jax.devices()[0].device_kind]
+    return hashlib.sha256(json.dumps(about).encode()).hexdigest()
+
+
+def _fingerprint(problem: Problem, method: str, config: dict[str, Any]) -> str:
     about = {
-        "version": __version__,
-        "data": problem.dataset.sha256,
+        "log": _fingerprint_of_log(problem),
         "policy": [problem.policy.name, problem.policy.kind, problem.policy.sha256, _actions_hash(problem)],
         "method": method,
         "config": config,
-        "device": jax.devices()[0].device_kind,
     }
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
 def _actions_hash(problem: Problem) -> str:
     """A function carries no hash of its own, but its answers on the initial states tell it apart."""
-    return hashlib.sha256(np.asarray(problem.transitions.initial_x).tobytes()).hexdigest()
+    return hashlib.sha256(problem.transitions.initial_block().tobytes()).hexdigest()

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from ropeval.data import Problem, Transitions
 from ropeval.encoders import ENCODERS
+from ropeval.errors import unknown_name
 from ropeval.estimators import ESTIMATORS, Estimated
 from ropeval.evaluation.methods import Method
 from ropeval.learning.engine import Run, Trained
@@ -20,12 +21,22 @@ class Fitted:
 
 def fit(problem: Problem, method: Method, run: Run) -> Fitted:
     """Every member's estimate, and how it came about."""
-    trained: dict[str, Trained] = {}
+    _check_settings(method, run)
+    trained: tuple[Trained, ...] = ()
     remarks: tuple[str, ...] = ()
     features = None
     if method.encoder is not None:
-        encoded = ENCODERS[method.encoder].fit(problem, method.configs[method.encoder], run)
+        encoded = ENCODERS[method.encoder](problem, method.configs[method.encoder], run)
         features, trained, remarks = encoded.transitions, encoded.trained, encoded.warnings
         problem = replace(problem, transitions=features)
-    estimated = ESTIMATORS[method.estimator].estimate(problem, method.configs[method.estimator], run)
-    return Fitted(problem, estimated, trained | estimated.trained, features, remarks + estimated.warnings)
+    estimated = ESTIMATORS[method.estimator](problem, method.configs[method.estimator], run)
+    by_stage = {one.stage: one for one in (*trained, *estimated.trained)}
+    return Fitted(problem, estimated, by_stage, features, remarks + estimated.warnings)
+
+
+def _check_settings(method: Method, run: Run) -> None:
+    """Values of the members' own that no part asks for would change nothing, and nobody would know."""
+    known = method.spread
+    for name in {**run.settings, **run.grid}:
+        if name not in known:
+            raise unknown_name(f"setting that members of one run of {method.name} may differ in", name, known)

@@ -33,6 +33,19 @@ class Method:
     def describe(self) -> dict[str, Any]:
         return {part: config.model_dump() for part, config in self.configs.items()}
 
+    @property
+    def stages(self) -> dict[str, int]:
+        """What is trained and in how many steps, in this order."""
+        found = [config.stages(part) for part, config in self.configs.items()]
+        return {stage: steps for own in found for stage, steps in own.items()}
+
+    @property
+    def spread(self) -> list[str]:
+        """Every `part.field` of which the members of one run may have values of their own."""
+        encoder = ENCODERS[self.encoder].spread if self.encoder is not None else ()
+        own = [f"{self.encoder}.{field}" for field in encoder]
+        return own + [f"{self.estimator}.{field}" for field in ESTIMATORS[self.estimator].spread]
+
     def check(self, dataset: Dataset, policy: Policy) -> None:
         """Refuse a policy that the method cannot judge, before any work is done."""
         encoder = ENCODERS[self.encoder].check if self.encoder is not None else None
@@ -49,7 +62,6 @@ def available_methods() -> list[str]:
         for name, estimator in ESTIMATORS.items()
         if estimator.takes_features
         for encoder in ENCODERS
-        if encoder != "identity"
     ]
     return [*ESTIMATORS, *composed]
 
@@ -65,14 +77,14 @@ def make_method(name: str, overrides: Overrides | None = None, preset: str = "de
     if plus and not ESTIMATORS[estimator].takes_features:
         raise UserError(f"method {name!r}: {estimator} takes no features, so no encoder can stand before it")
     chosen_parts: dict[str, Any] = {estimator: ESTIMATORS[estimator]}
-    if encoder and encoder != "identity":
+    if encoder:
         chosen_parts = {encoder: ENCODERS[encoder]} | chosen_parts
     chosen = overrides or {}
     configs = {
         part: make_config(entry.config, part, entry.presets.get(preset, {}), chosen.get(part, {}))
         for part, entry in chosen_parts.items()
     }
-    return Method(name, encoder if encoder and encoder != "identity" else None, estimator, configs)
+    return Method(name, encoder or None, estimator, configs)
 
 
 def check_overrides(overrides: Overrides) -> None:

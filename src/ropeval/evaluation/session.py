@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ropeval.data import Dataset, Problem, make_problem
+from ropeval.data import Dataset, Log, Problem
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
@@ -102,8 +102,9 @@ class Session:
 
     def problems(self) -> Iterator[tuple[int, Problem]]:
         """One problem at a time: the arrays of all policies together need not fit into memory."""
+        log = Log(self.dataset, self.gamma)  # what is made of it alone is made once
         for place, policy in enumerate(self.policies):
-            yield place, make_problem(self.dataset, policy, self.gamma, self.seed, self.draws)
+            yield place, log.problem(policy, self.seed, self.draws)
 
 
 def check_folder(session: Session, folder: Path, resume: bool, overwrite: bool) -> None:
@@ -154,6 +155,7 @@ def run_session(
                     covered=covered,
                     report=_numbered(report, number),
                     checkpoints=work / str(number),
+                    shared=work / "shared",
                 )
                 write_text(kept, json.dumps(estimate.to_json(everything=True)))
                 for finished in (str(number), f"{number}-tune"):

@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Problem
-from ropeval.encoders import ENCODERS
-from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation.diagnosis.evidence import diverged_members
+from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import Method
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
@@ -55,21 +54,16 @@ class Tuned:
 def candidates(method: Method) -> list[Candidate]:
     """Every combination of β, d and one learning rate for encoder and estimator; empty where nothing can be chosen."""
     grids: list[list[Candidate]] = []
-    rated = [part for part, config in method.configs.items() if "learning_rate" in type(config).model_fields]
-    rated = [part for part in rated if "learning_rate" in _spread(part)]
+    rated = [name for name in method.spread if name.endswith(".learning_rate")]
     if rated:
-        grids.append([{f"{part}.learning_rate": rate for part in rated} for rate in RATES])
+        grids.append([dict.fromkeys(rated, rate) for rate in RATES])
     if method.encoder is not None:
         for field, values in (("beta", BETAS), ("dim", DIMS)):
-            if field in _spread(method.encoder):
+            if f"{method.encoder}.{field}" in method.spread:
                 grids.append([{f"{method.encoder}.{field}": value} for value in values])
     if not grids:
         return []
     return [{name: value for part in chosen for name, value in part.items()} for chosen in itertools.product(*grids)]
-
-
-def _spread(part: str) -> tuple[str, ...]:
-    return (ENCODERS[part] if part in ENCODERS else ESTIMATORS[part]).spread
 
 
 def tune(
@@ -90,14 +84,11 @@ def tune(
         checkpoint,
         settings={name: [option[name] for option in options] for name in options[0]},
     )
-    trained = {}
-    if method.encoder is not None:
-        encoded = ENCODERS[method.encoder].fit(problem, method.configs[method.encoder], run)
-        problem, trained = replace(problem, transitions=encoded.transitions), encoded.trained
-    estimated = ESTIMATORS[method.estimator].estimate(problem, method.configs[method.estimator], run)
+    fitted = fit(problem, method, run)
+    estimated = fitted.estimated
     if estimated.q is None:
         return None
-    diverged = diverged_members(trained | estimated.trained, estimated.values, problem.reward_bound)
+    diverged = diverged_members(fitted.trained, estimated.values, problem.reward_bound)
     rows = np.arange(0, len(problem.dataset), max(1, len(problem.dataset) // ROWS))
     losses = np.full(len(options), np.inf)
     if not diverged.all():

@@ -2,7 +2,7 @@
 
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,10 @@ class Checkpoint:
     folder: Path
     fingerprint: str
     began: float = field(default_factory=time.monotonic, compare=False)  # this attempt at the run
+
+    def under(self, name: str) -> "Checkpoint":
+        """One in a folder of its own, for a part of the run that goes by this name."""
+        return replace(self, folder=self.folder / name, fingerprint=f"{self.fingerprint} {name}")
 
     @property
     def seconds(self) -> float:

@@ -9,7 +9,7 @@ import operator
 import os
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -46,19 +46,35 @@ class Learner(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """How to train, as opposed to what: the members' keys and logs, where to report and where to save."""
+    """How to train, as opposed to what: the members' keys and logs, where to report and where to save.
+
+    A part is handed a run that knows the part (`of`): its settings, its curves and its checkpoints go by that name.
+    """
 
     keys: Array  # [M] one PRNG key per member
     report: Callable[[str, float], None] | None = None  # (stage, fraction done)
     checkpoint: Checkpoint | None = None
+    shared: Checkpoint | None = None  # of what is prepared once for several runs; None: that is saved with this one
     arrangement: Literal["auto", "threads", "vectorised"] = "auto"
     settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # "part.field" -> [M] the members' own values
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # all values of those, in this run or not
     resamples: Resamples | None = None  # member i learns from resample i; None: everyone from the log as it is
+    part: str = ""  # the encoder or estimator at work
+
+    def of(self, part: str) -> "Run":
+        return replace(self, part=part)
 
     @property
     def members(self) -> int:
         return len(self.keys)
+
+    @property
+    def identity(self) -> tuple[Hashable, ...]:
+        """What decides the numbers that the part at work comes to, besides its data and its configuration."""
+        given = [(kind, name, tuple(values)) for kind, all_ in (("own", self.settings), ("grid", self.grid))
+                 for name, values in sorted(all_.items()) if name.startswith(f"{self.part}.")]  # fmt: skip
+        keys = np.asarray(jax.random.key_data(self.keys)).tobytes()
+        return self.part, keys, self.resamples, self.arrangement, tuple(given)
 
     @cached_property
     def counts(self) -> Counts | None:
@@ -69,15 +85,20 @@ class Run:
         """[M] means of [M, E], each over the member's own log."""
         return np.asarray(np.average(values, axis=-1, weights=self.counts))
 
+    def own(self, name: str, value: Any) -> list[Any]:
+        """[M] one value of a field per member: the members' own, or everyone the same."""
+        return list(self.settings.get(f"{self.part}.{name}", [value] * self.members))
+
     def spread(self, name: str, value: float) -> Array:
-        """[M] one value per member: the members' own values of `part.field`, or everyone the same."""
-        return jnp.asarray(self.settings.get(name, [value] * self.members), jnp.float32)
+        """[M] the same of a number, as a learner takes it."""
+        return jnp.asarray(self.own(name, value), jnp.float32)
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
     """Final states (leading member axis), and what was seen on the way."""
 
+    stage: str
     state: Any
     steps: NDArray[np.int64]  # [C] the step after which each curve point was taken
     curves: dict[str, NDArray[np.float32]]  # each [C, M]
@@ -95,10 +116,16 @@ def train(
     hyper: Hyper,
     steps: int,
     run: Run,
-    stage: str,
+    stage: str | None = None,
     bound: float | None = None,
 ) -> Trained:
-    """Train every member for `steps` updates. `bound`: the largest |estimate| that the rewards allow."""
+    """Train every member for `steps` updates.
+
+    stage   what is trained, where the part itself trains more than one thing
+    bound   the largest |estimate| that the rewards allow
+    """
+    stage = stage or run.part
+    assert stage, "a run trains a part: run.of(name)"
     keys = jax.vmap(lambda k: jax.random.fold_in(k, zlib.crc32(stage.encode())))(run.keys)
     table = None
     if run.counts is not None:
@@ -129,7 +156,7 @@ def train(
     if run.report:
         run.report(stage, 1.0)
     points = np.minimum(np.arange(1, -(-steps // chunk) + 1) * chunk, steps)
-    return Trained(arrange.stack(snapshot.state), points, snapshot.curves, snapshot.diverged_at)
+    return Trained(stage, arrange.stack(snapshot.state), points, snapshot.curves, snapshot.diverged_at)
 
 
 def _diverged(seen: dict[str, NDArray[np.float32]], bound: float | None) -> NDArray[np.bool_]:

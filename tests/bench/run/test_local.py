@@ -25,7 +25,7 @@ from ropeval.bench.run.study import make_groups
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.policies import CallablePolicy
-from tests.bench.run.toy_study import MEMBERS, SCORES, STUDY, TASK, call, run, scores, write_toml
+from tests.bench.run.toy_study import MEMBERS, SCORES, SMALL, STUDY, TASK, call, run, scores, write_toml
 
 
 def test_every_member_has_one_row(finished):
@@ -235,24 +235,20 @@ class TestManyPolicies:
         assert set(load_rows(tmp_path / "s").filter(method="fqe")["policy"]) == set(self.NAMES)
         assert Store(tmp_path / "s").failures() == []
 
-    def test_what_all_policies_share_is_kept_once(self, judge, data, tmp_path, monkeypatch):
-        shared = []
-
-        def once(problem, config, run):
-            found = ESTIMATORS["lspe"].estimate(problem, lspe, run)
-            if not shared:
-                shared.append(fit_fqe(problem, config, run).trained["fqe"])
-            return replace(found, trained={"prepared": shared[0]})
-
-        lspe, fit_fqe = ESTIMATORS["lspe"].config(), ESTIMATORS["fqe"].estimate
+    def test_what_all_policies_share_is_made_and_kept_once(self, judge, data, tmp_path):
+        small = {"width": 8, "depth": 1, "batch": 8, "rollouts": 10}
+        study = self.ONE.model_copy(update={"methods": ["model", "fqe"], "settings": {"fqe": SMALL, "model": small}})
         judge(*self.NAMES)
-        monkeypatch.setitem(ESTIMATORS, "fqe", replace(ESTIMATORS["fqe"], estimate=once))
-        run(self.ONE, tmp_path / "s", data)
-        curves = load_curves(tmp_path / "s")
-        assert set(curves["policy"]) == {""}
-        assert set(curves["stage"]) == {"prepared"}
-        found = gather(curves, load_rows(tmp_path / "s"))
-        assert {case for case, *_ in found} == {f"toy/countdown · {name}" for name in self.NAMES}
+        run(study, tmp_path / "s", data)
+        rows, curves = load_rows(tmp_path / "s"), load_curves(tmp_path / "s")
+        assert set(curves.filter(method="model")["policy"]) == {""}
+        assert set(curves.filter(method="fqe")["policy"]) == set(self.NAMES)
+        (prepare,) = rows.filter(method="model")["seconds_prepare"].unique()
+        assert prepare > 0
+        assert (rows["seconds"] >= 0).all()
+        assert rows.filter(method="fqe")["seconds_prepare"].to_list() == [0.0] * 6
+        found = {case for case, method, *_ in gather(curves, rows) if method == "model"}
+        assert found == {f"toy/countdown · {name}" for name in self.NAMES}
 
     def test_a_study_of_one_split_judges_its_policies(self, judge, data, tmp_path):
         judge(*self.NAMES)

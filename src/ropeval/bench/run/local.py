@@ -148,8 +148,9 @@ def largest_unit(group: Group, problem: Problem, backend: str, held: int) -> int
     if "+" not in group.method:  # all members share the features of the log
         return largest
     transitions = problem.transitions
-    draws = transitions.rows.next_x.shape[1]
-    encoded = len(problem.dataset) * (1 + draws) * transitions.dim * 4  # features are at most as wide as the raw ones
+    encoded = (
+        transitions.size * (1 + transitions.draws) * transitions.dim * 4
+    )  # features are at most as wide as the raw ones
     return max(1, min(largest, held // encoded))
 
 

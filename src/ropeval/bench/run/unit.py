@@ -61,18 +61,19 @@ def run_unit(
     rows: list[Row] = []
     curves = Curves(unit, study.protocol)
     failed: dict[str, Failed] = {}
+    made = len(problems.log.seconds)
     for place, policy in enumerate(unit.policies):
-        folder = checkpoints / digest(policy) if checkpoints else None
         tell = _overall(method, report, place / len(unit.policies), 1 / len(unit.policies))
         try:
-            answer = _judge(study, unit, method, problems[policy], folder, tell)
+            answer = _judge(study, unit, method, problems, policy, checkpoints, tell)
         except Exception as error:
             stop_if_pressed()  # to be interrupted is no failure
             failed[policy] = Failed.because(error)
             continue
         rows += [{**one, **judged_columns(problems.data, policy)} for one in answer.rows]
         curves.add(policy, answer.trained)
-    return UnitResult(pl.DataFrame(rows, schema=ROWS), curves.frame(), failed)
+    prepare = pl.lit(sum(problems.log.seconds[made:])).alias("seconds_prepare")
+    return UnitResult(pl.DataFrame(rows, schema=ROWS).with_columns(prepare), curves.frame(), failed)
 
 
 class _Answer(NamedTuple):
@@ -84,18 +85,24 @@ def _judge(
     study: Study,
     unit: Unit,
     method: Method,
-    problem: Problem,
+    problems: Problems,
+    policy: str,
     checkpoints: Path | None,
     report: Callable[[str, float], None] | None,
 ) -> _Answer:
     """One policy."""
-    began = time.monotonic()
+    problem, made, began = problems[policy], len(problems.log.seconds), time.monotonic()
     method.check(problem.dataset, problem.policy)
-    checkpoint = Checkpoint(checkpoints, _fingerprint(study, unit, method, problem), began) if checkpoints else None
-    run = _run(study, unit, problem, checkpoint, report)
+    about = _fingerprint(study, unit, method, problem)
+    own = shared = None
+    if checkpoints:
+        own = Checkpoint(checkpoints / digest(policy), digest([about, problem.policy.sha256]), began)
+        shared = Checkpoint(checkpoints / "log", about)
+    run = _run(study, unit, problem, own, shared, report)
     fitted = fit(problem, method, run)
+    seconds = own.seconds if own else time.monotonic() - began
     rows = resampled_row(study, unit, fitted, run) if study.resample else member_rows(study, unit, fitted)
-    shared = {
+    common = {
         "study": study.name,
         "unit": unit.id,
         "task": unit.task,
@@ -107,10 +114,9 @@ def _judge(
         "version": __version__,
         "commit": commit(),
         "device": device(),
-        "seconds": checkpoint.seconds if checkpoint else time.monotonic() - began,
-        "seconds_prepare": 0.0,
+        "seconds": seconds - sum(problems.log.seconds[made:]),
     }
-    return _Answer([shared | row for row in rows], fitted.trained)
+    return _Answer([common | row for row in rows], fitted.trained)
 
 
 def _run(
@@ -118,17 +124,18 @@ def _run(
     unit: Unit,
     problem: Problem,
     checkpoint: Checkpoint | None,
+    shared: Checkpoint | None,
     report: Callable[[str, float], None] | None,
 ) -> Run:
     """Members are the unit's, on one log; where the study resamples, they are the resamples of its one setting."""
     if study.resample:
         resamples = Resamples(study.key, problem.dataset.num_episodes)
-        return Run(member_keys(study.key, study.seeds), report, checkpoint, grid=unit.grid, resamples=resamples)
+        return Run(member_keys(study.key, study.seeds), report, checkpoint, shared, grid=unit.grid, resamples=resamples)
     varied = [name for name in unit.members[0].setting if name not in json.loads(unit.hyper)]
     settings = {name: [m.setting[name] for m in unit.members] for name in varied}
     seeds = np.array([m.seed for m in unit.members])
     keys = member_keys(study.key, int(seeds.max()) + 1)[seeds]
-    return Run(keys, report, checkpoint, settings=settings, grid=unit.grid)
+    return Run(keys, report, checkpoint, shared, settings=settings, grid=unit.grid)
 
 
 # --- how far, on what, from what ------------------------------------------------------------------------------
@@ -136,30 +143,28 @@ def _run(
 
 def steps_of(method: Method) -> int:
     """Gradient steps of a member, over all its parts: the measure of how much work it is."""
-    return sum(getattr(config, "steps", 0) for config in method.configs.values())
+    return sum(method.stages.values())
 
 
 def _overall(method: Method, report: Report | None, start: float, share: float) -> Callable[[str, float], None] | None:
-    """A method's stages follow each other; each takes its share of the steps, and each policy its share of the unit."""
+    """A method's stages follow each other; each takes its share of the steps, and each policy its share of the unit.
+    What was there already is skipped."""
     if report is None:
         return None
-    total, before, current = max(1, steps_of(method)), 0.0, ""
+    stages, total = method.stages, max(1, steps_of(method))
 
     def tell(stage: str, fraction: float) -> None:
-        nonlocal before, current
-        if current and stage != current:
-            before += getattr(method.configs.get(current), "steps", 0)
-        current = stage
-        done = (before + fraction * getattr(method.configs.get(stage), "steps", 0)) / total
-        report(start + share * min(1.0, done))
+        if stage in stages:
+            before = sum(list(stages.values())[: list(stages).index(stage)])
+            report(start + share * (before + fraction * stages[stage]) / total)
 
     return tell
 
 
 def _fingerprint(study: Study, unit: Unit, method: Method, problem: Problem) -> str:
-    """What a checkpoint belongs to. The device is part of it, since another one rounds differently."""
-    about = [unit.id, method.describe(), problem.protocol, problem.gamma, problem.dataset.sha256, problem.policy.sha256]
-    return digest([*about, study.resample, __version__, jax.devices()[0].device_kind])
+    """What a checkpoint belongs to, whatever the policy. Of the device, too, since another one rounds differently."""
+    about = [unit.id, method.describe(), problem.protocol, problem.gamma, problem.dataset.sha256, study.resample]
+    return digest([*about, __version__, jax.devices()[0].device_kind])
 
 
 @cache

@@ -1,0 +1,204 @@
+"""One question, and its two sides: the `Log`, which all policies share, and a policy, which is asked once, here."""
+
+import math
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.data.columns import BLOCK
+from ropeval.data.dataset import Dataset
+from ropeval.data.streaming import Pairs, Stored, spill
+from ropeval.data.transitions import Transitions, fits, lay_out
+from ropeval.errors import UserError, unknown_name
+from ropeval.files import release
+from ropeval.policies.policy import Policy, draw_actions, draw_in_blocks
+
+Floats = NDArray[np.float32]
+Made = TypeVar("Made")
+Protocol = Literal["standard", "paper"]
+PROTOCOLS: tuple[Protocol, ...] = ("standard", "paper")
+DEFAULT_DRAWS = 8  # actions of a stochastic policy per state
+STD_FLOOR = 1e-5
+ASKED = 16_384  # states whose features are made at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """The side of a question that all policies share: the log, γ, and what was made of them so far.
+
+    `standard`: termination zeroes the bootstrap, truncation does not. `paper`: the conventions of the authors' code,
+    which bootstraps nothing on the last step of every episode, time-outs included, and draws one action per state.
+    """
+
+    dataset: Dataset
+    gamma: float
+    protocol: Protocol = "standard"
+    _made: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise unknown_name("protocol", self.protocol, list(PROTOCOLS))
+        if not 0.0 <= self.gamma < 1.0:
+            raise UserError(f"gamma is {self.gamma}; it must be at least 0 and less than 1")
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What depends on the log alone is made for the first policy that needs it, and kept for the others."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def pairs(self, width: int | None) -> Pairs:
+        """The logged pairs; `width`: of the one-hot code of discrete actions."""
+        return Pairs(self.dataset.observations, self.dataset.actions, *self.normaliser, width)
+
+    @cached_property
+    def normaliser(self) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of the states, [S] each."""
+        return normaliser(self.dataset.observations)
+
+    @cached_property
+    def reward(self) -> jax.Array:
+        return jnp.asarray(self.dataset.rewards)  # [N]
+
+    @cached_property
+    def discount(self) -> jax.Array:
+        ends = self.dataset.terminations if self.protocol == "standard" else _episode_ends(self.dataset)
+        return jnp.asarray(np.where(ends, 0.0, self.gamma).astype(np.float32))  # [N]
+
+    def problem(self, policy: Policy, seed: int = 0, draws: int | None = None) -> "Problem":
+        """Draw the policy's actions for every next and initial state, and lay everything out for training."""
+        if draws is not None and draws < 1:
+            raise UserError(f"{draws} actions per state were asked for; at least 1 is needed")
+        data = self.dataset
+        policy.check(data.space)
+        count = 1 if policy.deterministic else (draws or (1 if self.protocol == "paper" else DEFAULT_DRAWS))
+        logged = self.pairs(_action_width(data, policy))
+        held = fits(logged.shape, (count, *logged.shape))
+
+        def drawn(observations: Floats, purpose: int) -> Pairs:
+            asked = (policy, observations, count, np.random.default_rng([seed, purpose]))
+            actions = draw_actions(*asked) if held else spill(draw_in_blocks(*asked))
+            return replace(logged, observations=observations, actions=actions)
+
+        pairs = AskedPairs(logged, drawn(data.next_observations, 1), drawn(data.initial_observations, 2))
+        x = self.once(("x", logged.width), lambda: jnp.asarray(logged[:])) if held else logged
+        transitions = lay_out(x, pairs.following, pairs.initial, self.reward, self.discount, data.starts)
+        return Problem(self, policy, transitions, pairs)
+
+
+class AskedPairs(NamedTuple):
+    """The states and actions behind the features, as they were logged and drawn."""
+
+    logged: Pairs  # [N, X]
+    following: Pairs  # [N, K, X]
+    initial: Pairs  # [E, K, X]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One question: what would `policy` earn, discounted by γ, judged from `dataset`?"""
+
+    log: Log
+    policy: Policy
+    transitions: Transitions
+    pairs: AskedPairs
+
+    @property
+    def dataset(self) -> Dataset:
+        return self.log.dataset
+
+    @property
+    def gamma(self) -> float:
+        return self.log.gamma
+
+    @property
+    def protocol(self) -> Protocol:
+        return self.log.protocol
+
+    @property
+    def reward_bound(self) -> float:
+        """No policy can be worth more than max|r|/(1−γ), if the log shows the largest reward. None seen: no bound."""
+        largest = float(np.abs(self.dataset.rewards).max())
+        return largest / (1.0 - self.gamma) if largest > 0.0 else math.inf
+
+    def with_features(self, make: Callable[[Floats, NDArray[Any]], Floats]) -> Transitions:
+        """Other features of the same pairs, [n, d] from raw states [n, S] and actions [n, A], or [n] discrete ones.
+
+        They are held in memory where they fit, and put into a scratch file where they do not.
+        """
+        width = next(_made(self.pairs.logged, make, 1)).shape[-1]
+        shapes = [(*pairs.shape[:-1], width) for pairs in self.pairs]
+        hold = (lambda blocks: jnp.asarray(np.concatenate(list(blocks)))) if fits(*shapes[:2]) else _stored
+        x, next_x, initial_x = (hold(_made(pairs, make, ASKED)) for pairs in self.pairs)
+        rows = self.transitions.rows._replace(x=x, next_x=next_x)
+        return Transitions(rows, initial_x, starts=self.transitions.starts)
+
+    def with_logged_actions(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> Transitions:
+        """Some rows of the log, and as the next action of each the logged one of another row, instead of π_e's."""
+        x = replace(self.pairs.logged, state_rows=rows, action_rows=rows)
+        states, logged = self.pairs.following.observations, self.pairs.logged.actions
+        next_x = replace(x, observations=states, actions=logged[:, None], action_rows=actions)
+        reward, discount = (np.asarray(a)[rows] for a in (self.log.reward, self.log.discount))
+        starts = np.searchsorted(rows, self.dataset.starts)  # of the episodes among these rows
+        return lay_out(x, next_x, self.pairs.initial, reward, discount, starts)
+
+
+def make_problem(
+    dataset: Dataset,
+    policy: Policy,
+    gamma: float,
+    seed: int = 0,
+    draws: int | None = None,
+    protocol: Protocol = "standard",
+) -> Problem:
+    """A question alone. Who asks about several policies makes one `Log` and takes their problems from it."""
+    return Log(dataset, gamma, protocol).problem(policy, seed, draws)
+
+
+def _made(pairs: Pairs, make: Callable[[Floats, NDArray[Any]], Floats], rows: int) -> Iterator[Floats]:
+    """Features of the pairs, block by block: [n, d], or [n, K, d] where there are K actions per state."""
+    shape = pairs.shape[1:-1]
+    for start in range(0, len(pairs), rows):
+        states, actions = pairs.raw(slice(start, start + rows))
+        if shape:
+            states, actions = np.repeat(states, shape[0], axis=0), actions.reshape(-1, *actions.shape[2:])
+        features = make(states, actions)
+        yield features.reshape(-1, *shape, features.shape[-1])
+
+
+def _stored(blocks: Iterator[Floats]) -> Stored:
+    return Stored(spill(blocks))
+
+
+def _episode_ends(dataset: Dataset) -> NDArray[np.bool_]:
+    ends = np.zeros(len(dataset), bool)
+    ends[dataset.starts[1:][np.diff(dataset.starts) > 0] - 1] = True
+    return ends
+
+
+def normaliser(observations: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation per column (floored), in double precision over the logged states, in blocks."""
+    parts = [slice(start, start + BLOCK) for start in range(0, len(observations), BLOCK)]
+    total, squares = np.zeros(observations.shape[1]), np.zeros(observations.shape[1])
+    for part in parts:
+        total += observations[part].sum(axis=0, dtype=np.float64)
+        release(observations)
+    mean = total / len(observations)
+    for part in parts:
+        squares += ((observations[part] - mean) ** 2).sum(axis=0)
+        release(observations)
+    std = np.sqrt(squares / len(observations))
+    return mean.astype(np.float32), np.maximum(std, STD_FLOOR).astype(np.float32)
+
+
+def _action_width(dataset: Dataset, policy: Policy) -> int | None:
+    """Size of the one-hot code, or None for continuous actions."""
+    if dataset.num_actions is None:
+        return None
+    return max(dataset.num_actions, policy.action_size or 0)

@@ -1,0 +1,141 @@
+"""The log's side is prepared once: for all policies, for all methods that ask alike, and for a run that is resumed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ropeval.data import Log
+from ropeval.estimators import behaviour, model
+from ropeval.evaluation.evaluate import Trust, answer
+from ropeval.evaluation.fit import fit
+from ropeval.evaluation.methods import make_method
+from ropeval.evaluation.session import Session, run_session
+from ropeval.learning.engine import Run, Threads, member_keys
+from ropeval.learning.prepare import prepared
+from ropeval.learning.resample import Resamples
+from ropeval.settings import PartConfig
+from tests.problems import LinearQuadratic
+from tests.tiny import tiny_log, tiny_settings
+
+POLICIES = [LinearQuadratic().policy(sigma) for sigma in (0.4, 0.6, 0.8)]
+RUN = Run(member_keys(0, 2), part="thing")
+
+
+class ThingConfig(PartConfig):
+    size: int = 1
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return tiny_log("continuous")
+
+
+@pytest.fixture
+def trainings(monkeypatch):
+    """The stages whose training was asked for, in order."""
+    asked = []
+
+    def counting(train):
+        def counted(learner, data, hyper, steps, run, *rest, **options):
+            asked.append(run.part)
+            return train(learner, data, hyper, steps, run, *rest, **options)
+
+        return counted
+
+    for module in (model, behaviour):
+        monkeypatch.setattr(module, "train", counting(module.train))
+    return asked
+
+
+def values(log, policy, method, members=2):
+    problem = log.problem(policy, draws=1)
+    return answer(problem, make_method(method, tiny_settings()), members, 0).members
+
+
+@pytest.mark.parametrize(("method", "stage"), [("model", "model"), ("is", "behaviour")])
+def test_three_policies_train_once_and_who_comes_first_does_not_matter(dataset, trainings, method, stage):
+    log = Log(dataset, 0.9)
+    forwards = [values(log, policy, method) for policy in POLICIES]
+    assert trainings == [stage]
+    log = Log(dataset, 0.9)
+    backwards = [values(log, policy, method) for policy in reversed(POLICIES)]
+    assert trainings == [stage] * 2
+    assert forwards == backwards[::-1]
+    assert len({tuple(row) for row in forwards}) == 3
+    assert values(Log(dataset, 0.9), POLICIES[1], method) == forwards[1]  # nobody else was asked
+
+
+def test_methods_that_ask_alike_share_one_behaviour(dataset, trainings):
+    """All of is, wis and dr; but not one that wants it fitted longer, and not for other members."""
+    log = Log(dataset, 0.9)
+    for method in ("is", "wis"):
+        values(log, POLICIES[0], method)
+    assert trainings == ["behaviour"]
+    longer = {"is": tiny_settings()["is"] | {"steps": 70}}
+    answer(log.problem(POLICIES[0], draws=1), make_method("is", longer), 2, 0)
+    assert trainings == ["behaviour"] * 2
+    values(log, POLICIES[0], "is", members=1)
+    assert trainings == ["behaviour"] * 3
+
+    trainings.clear()
+    problem, run = Log(dataset, 0.9).problem(POLICIES[0], draws=1), Run(member_keys(0, 1))
+    short = {"width": 8, "depth": 1, "batch": 16}
+    for method, settings in (("is", {"steps": 30}), ("dr", {"steps": 30, "behaviour_steps": 30} | short)):
+        fit(problem, make_method(method, {method: settings}), run)
+    assert trainings == ["behaviour"]
+
+
+@pytest.mark.parametrize("method", ["model", "wis"])
+def test_a_resumed_run_finds_what_was_prepared(dataset, tmp_path, monkeypatch, method):
+    """Interrupted in the second policy: what the first one's question prepared is not trained again."""
+    chosen = [make_method(method, tiny_settings())]
+    session = Session(dataset, POLICIES, chosen, 0.9, 2, 0, 1, Trust())
+    expected = [row.members for row in run_session(session, tmp_path / "whole")]
+
+    def stop(number, stage, fraction):
+        if number == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_session(session, tmp_path / "cut", stop)
+    chunks = []
+    chunk = Threads.chunk
+    monkeypatch.setattr(Threads, "chunk", lambda *given: chunks.append(1) or chunk(*given))
+    found = [row.members for row in run_session(session, tmp_path / "cut", resume=True)]
+    assert found == expected
+    assert not chunks
+
+
+def test_what_is_asked_with_another_run_or_configuration_is_made_anew(dataset):
+    made = []
+
+    def make(log, config, run):
+        made.append((config.size, run.part))
+        return len(made)
+
+    log, config = Log(dataset, 0.9), ThingConfig()
+    same = [
+        RUN,
+        replace(RUN, report=print),
+        replace(RUN, settings={"another.size": [1, 2]}),  # which is no concern of this part
+    ]
+    assert {prepared(make, log, config, run) for run in same} == {1}
+    others = [
+        RUN.of("other"),
+        replace(RUN, keys=member_keys(1, 2)),
+        replace(RUN, keys=member_keys(0, 1)),
+        replace(RUN, resamples=Resamples(0, dataset.num_episodes)),
+        replace(RUN, settings={"thing.size": [1, 2]}),
+    ]
+    assert [prepared(make, log, config, run) for run in others] == [2, 3, 4, 5, 6]
+    assert prepared(make, log, ThingConfig(size=2), RUN) == 7
+    assert prepared(make, Log(dataset, 0.9), config, RUN) == 8
+
+
+def test_problems_of_one_log_share_its_features(dataset):
+    log = Log(dataset, 0.9)
+    first, second = (log.problem(policy, draws=1).transitions for policy in POLICIES[:2])
+    assert first.rows.x is second.rows.x
+    assert first.rows.discount is second.rows.discount
+    assert not np.array_equal(first.rows.next_x, second.rows.next_x)
