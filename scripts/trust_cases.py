@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ropeval import CallablePolicy, Dataset, Estimate, Policy, evaluate
 from ropeval.evaluation.diagnosis.diagnose import compare_methods
 from ropeval.evaluation.rank import rank
-from ropeval.report.table import number
+from ropeval.report.labels import number
 from ropeval.runtime import prepare
 
 Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ from ropeval.bench.results.rows import BASELINES, RUN, TRUTHS, load_curves
 from ropeval.bench.results.scores import iqm, relative_errors
 from ropeval.bench.results.summary import TrueValues, setting_order
 from ropeval.bench.results.together import Part
-from ropeval.report.typeset import Cell, Table
+from ropeval.report.table import Cell, Table
 
 TRUTH = DEFINITIONS[0]
 COLUMNS = [
@@ -51,7 +51,7 @@ def _tables(evidence: Evidence, before: Part, after: Part) -> Iterator[Table]:
             for hyper in sorted(pairs.filter(**one)["hyper"].unique(), key=setting_order)
         ]
         title = f"{task}, {LABELS[method]}: the same seeds again"
-        yield Table(f"again-{task}-{method}", title, caption, COLUMNS, rows, 1)
+        yield Table(COLUMNS, rows, title, caption, f"again-{task}-{method}", 1)
 
 
 def _runs(part: Part) -> pl.DataFrame:

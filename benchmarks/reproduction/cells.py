@@ -8,7 +8,7 @@ from benchmarks.reproduction.published import MARKS, agreement
 
 from ropeval.bench.results.report.tables import RULE, error_text, interval_cell, setting
 from ropeval.bench.results.rows import TRUTHS
-from ropeval.report.typeset import Cell, Table
+from ropeval.report.table import Cell, Table
 
 COLUMNS = (
     ("mean-reward", "best"), ("mean-return", "best"), ("fqe", "best"), ("fqe-clip", "best"), ("fqe-deep", "best"),
@@ -59,7 +59,7 @@ def papers_cells(evidence: Evidence) -> Table:
     for truth in DEFINITIONS:
         columns += [f"ours, {TRUTHS[truth]}", "setting†", "against the paper"]
     caption = f"BCRL and ROPE at the setting chosen with the truth, as in the paper. {MARKS}"
-    return Table("paper", "The paper's table", caption, [*columns, "runs", "diverged"], rows, 3)
+    return Table([*columns, "runs", "diverged"], rows, "The paper's table", caption, "paper", 3)
 
 
 def marks(evidence: Evidence) -> Table:
@@ -80,7 +80,7 @@ def marks(evidence: Evidence) -> Table:
             )
     caption = "The paper's cells of each method. Cells that diverged on both sides agree under either definition."
     columns = ["method", "ours against", "agree", "close", "differ", "missing", "which differ"]
-    return Table("marks", "How many cells agree", caption, columns, rows, 2)
+    return Table(columns, rows, "How many cells agree", caption, "marks", 2)
 
 
 def wide(evidence: Evidence, truth: str, tasks: Sequence[str], called: str) -> Table:
@@ -110,7 +110,7 @@ def wide(evidence: Evidence, truth: str, tasks: Sequence[str], called: str) -> T
         )
     caption = "The lowest number that needed no truth is bold."
     title = f"RMAE against {TRUTHS[truth]}, {called}"
-    return Table(f"{called}-{truth}", title, caption, ["dataset", *(label(evidence, *c) for c in wanted)], rows)
+    return Table(["dataset", *(label(evidence, *c) for c in wanted)], rows, title, caption, f"{called}-{truth}", 1)
 
 
 def everything(evidence: Evidence, task: str) -> Table:
@@ -131,4 +131,4 @@ def everything(evidence: Evidence, task: str) -> Table:
     wanted = [m for m in LABELS if m != "critic+fqe" or task in evidence.custom]
     absent = [f"{LABELS[m]} ({why.removeprefix('missing: ')})" for m in wanted if (why := evidence.missing(task, m))]
     caption = f"Missing: {', '.join(absent)}." if absent else ""
-    return Table(task, task, caption, [*columns, "runs", "diverged"], rows)
+    return Table([*columns, "runs", "diverged"], rows, task, caption, task, 1)

@@ -11,7 +11,7 @@ from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, LOST, Evidence
 from ropeval.bench.results.report.tables import RULE, error_text
 from ropeval.bench.results.rows import BASELINES, TRUTHS
 from ropeval.bench.results.scores import Interval, iqm
-from ropeval.report.typeset import Table
+from ropeval.report.table import Table
 
 ROPE = "rope+fqe"
 RIVALS = ("fqe", *BASELINES)
@@ -67,7 +67,7 @@ def counts(evidence: Evidence, truth: str) -> Table:
             rows.append([called, f"ROPE, {name}", f"{present} of {len(tasks)}", *found])
     columns = ["datasets", "ROPE's setting", "run on", *(f"than {LABELS[rival]}" for rival in RIVALS)]
     title = f"Claim 2, {TRUTHS[truth]}: is ROPE's error lower?"
-    return Table(f"counts-{truth}", title, "Numbers of datasets.", columns, rows, 2)
+    return Table(columns, rows, title, "Numbers of datasets.", f"counts-{truth}", 2)
 
 
 def efficiency(evidence: Evidence, truth: str) -> Table:
@@ -89,7 +89,7 @@ def efficiency(evidence: Evidence, truth: str) -> Table:
         "with its 95 % bootstrap interval; nothing is chosen with the truth. Behind it, the IQMs compared, for three "
         "ways to pick ROPE's setting."
     )
-    return Table(f"efficiency-{truth}", f"Claim 2, {TRUTHS[truth]}: dataset by dataset", caption, columns, rows)
+    return Table(columns, rows, f"Claim 2, {TRUTHS[truth]}: dataset by dataset", caption, f"efficiency-{truth}", 1)
 
 
 def _share(interval: Interval) -> str:
@@ -125,7 +125,7 @@ def robustness(evidence: Evidence, truth: str) -> Table:
     caption = (
         "How many of ROPE's settings have a lower IQM of RMAE than the others, and how far its settings are apart."
     )
-    return Table(f"robustness-{truth}", f"Claim 3, {TRUTHS[truth]}: over ROPE's settings", caption, columns, rows)
+    return Table(columns, rows, f"Claim 3, {TRUTHS[truth]}: over ROPE's settings", caption, f"robustness-{truth}", 1)
 
 
 # --- claim 4: it mitigates FQE's divergence ------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def divergence(evidence: Evidence) -> Table:
         "recorded step. Divergence does not depend on the definition of the true value."
     )
     return Table(
-        "diverged", "Claim 4: runs that diverged", caption, ["dataset", *(LABELS.get(m, m) for m in methods)], rows
+        ["dataset", *(LABELS.get(m, m) for m in methods)], rows, "Claim 4: runs that diverged", caption, "diverged", 1
     )
 
 
@@ -163,7 +163,7 @@ def reached(evidence: Evidence, truth: str) -> Table:
         "Hopper-random and Hopper-medium: nearly 100 % of ROPE's at 2, none of FQE's and FQE-DEEP's at 10."
     )
     title = f"Claim 4, {TRUTHS[truth]}: runs with an RMAE of at most {limits}"
-    return Table(f"reached-{truth}", title, caption, ["dataset", *(LABELS.get(m, m) for m in methods)], rows)
+    return Table(["dataset", *(LABELS.get(m, m) for m in methods)], rows, title, caption, f"reached-{truth}", 1)
 
 
 # --- claim 5: BCRL, FQE-CLIP and FQE-DEEP fall behind --------------------------------------------------------------
@@ -187,7 +187,7 @@ def behind(evidence: Evidence, truth: str) -> Table:
         "project's, not the paper's; π_e-critic needs the critic of π_e."
     )
     title = f"Claim 5, {TRUTHS[truth]}: ROPE against the others"
-    return Table(f"behind-{truth}", title, caption, columns, rows, 2)
+    return Table(columns, rows, title, caption, f"behind-{truth}", 2)
 
 
 def _tally(evidence: Evidence, truth: str, rival: str, tasks: Sequence[str], how: str) -> str:

@@ -7,7 +7,7 @@ from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, LOST, Evidence
 from ropeval.bench.results.report.tables import setting
 from ropeval.bench.results.rows import RUN, TRUTHS
 from ropeval.bench.results.summary import setting_order
-from ropeval.report.typeset import Table
+from ropeval.report.table import Table
 
 ENCODED = ("rope+fqe", "rope-range+fqe", "bcrl+lspe")
 TRIVIAL = "mean-reward"
@@ -49,11 +49,11 @@ def _by_dataset(evidence: Evidence, runs: pl.DataFrame) -> Table:
             rows.append(["" if place else task, LABELS[method], str(len(own)), *_features(own), *_distances(own)])
     caption = f"{READING} and settings, with the smallest and the largest. {_DISTANCES}"
     return Table(
-        "collapse",
-        "Claim 4: representations, and the distance to a trivial estimate",
-        caption,
         _columns("dataset"),
         rows,
+        "Claim 4: representations, and the distance to a trivial estimate",
+        caption,
+        "collapse",
         2,
     )
 
@@ -69,7 +69,7 @@ def _by_setting(evidence: Evidence, runs: pl.DataFrame) -> Table:
     caption = "Columns as above; median, smallest and largest over the D4RL datasets that were run, equally many seeds."
     title = "Claim 4: the same by setting, over the D4RL datasets"
     columns = ["method", "setting", *_columns("")[2:]]
-    return Table("collapse-settings", title, caption, columns, rows, 2)
+    return Table(columns, rows, title, caption, "collapse-settings", 2)
 
 
 def _same_seeds(runs: pl.DataFrame) -> pl.DataFrame:

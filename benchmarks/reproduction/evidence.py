@@ -14,7 +14,8 @@ from ropeval.bench.results.report.write import source_line
 from ropeval.bench.results.rows import RUN
 from ropeval.bench.results.summary import Summary, summarise
 from ropeval.bench.results.together import Part, Results, load_results
-from ropeval.report.typeset import Table, to_markdown
+from ropeval.report.table import Table
+from ropeval.report.typeset import to_markdown
 
 COMMAND = "python -m benchmarks.reproduction"
 PROTOCOL = "paper"

@@ -9,10 +9,10 @@ from benchmarks.reproduction.choices import outcome
 from benchmarks.reproduction.evidence import Evidence
 
 from ropeval.bench.results.scores import Floats
-from ropeval.files import write_atomically
-from ropeval.report.draw import COLOURS, GRID, MUTED
+from ropeval.report.draw_paper import save
+from ropeval.report.palette import LIGHT
 
-FQE, ROPE, INK, GREY = COLOURS[1], COLOURS[2], COLOURS[0], COLOURS[7]
+FQE, ROPE, INK, GREY, MUTED, GRID = (LIGHT[name] for name in ("c1", "c2", "ink", "c7", "muted", "grid"))
 WIDTH, ROW, TOP, BOTTOM = 9.2, 0.54, 1.88, 0.92  # inches
 EDGES = (-0.55, 1.62)  # of the scale: beyond, an arrow
 LANES = {"fqe": -0.3, "rope+fqe": 0.14}  # down from the row's middle
@@ -37,7 +37,7 @@ def draw_headline(evidence: Evidence, folder: Path) -> list[Path]:
         _frame(axis, tasks)
         _words(figure, evidence, height)
         _legend(figure, height)
-        return [_save(figure, folder / f"headline.{kind}", evidence.source) for kind in ("png", "svg")]
+        return [save(figure, folder / f"headline.{kind}", evidence.source, dpi=150) for kind in ("png", "svg")]
 
 
 def _row(axis: Any, evidence: Evidence, task: str, place: int) -> None:
@@ -163,10 +163,3 @@ def _legend(figure: Any, height: float) -> None:
         list(entries.values()), list(entries), loc="upper left", bbox_to_anchor=(0.004, 1 - 1.06 / height), ncols=3,
         frameon=False, handletextpad=0.3, columnspacing=1.5, labelspacing=0.5, fontsize=9,
     )  # fmt: skip
-
-
-def _save(figure: Any, path: Path, source: str) -> Path:
-    kind = path.suffix[1:]
-    about = {"Description": source} | ({"Date": None} if kind == "svg" else {})
-    write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=150, format=kind, metadata=about))
-    return path

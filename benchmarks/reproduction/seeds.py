@@ -10,7 +10,7 @@ from benchmarks.reproduction.evidence import DEFINITIONS, LABELS, LOST, PROTOCOL
 from ropeval.bench.results.report.tables import error_text, setting
 from ropeval.bench.results.rows import TRUTHS
 from ropeval.bench.results.summary import summarise
-from ropeval.report.typeset import Cell, Table
+from ropeval.report.table import Cell, Table
 
 FEW = 5
 
@@ -50,7 +50,7 @@ def _table(evidence: Evidence, task: str, method: str) -> Table:
     columns = ["folder", "log", "seeds"]
     for truth in DEFINITIONS:
         columns += [f"{TRUTHS[truth]}: {name}" for name in PICKS.values()] + ["best is"]
-    return Table(f"seeds-{task}-{method}", f"{task}, {LABELS[method]}", "", [*columns, "diverged"], rows, 3)
+    return Table([*columns, "diverged"], rows, f"{task}, {LABELS[method]}", "", f"seeds-{task}-{method}", 3)
 
 
 def _fives(runs: pl.DataFrame) -> list[list[int]]:

@@ -9,7 +9,7 @@ from benchmarks.reproduction.published import read_independent
 
 from ropeval.bench.data.tasks import all_tasks
 from ropeval.bench.results.rows import TRUTHS
-from ropeval.report.typeset import Cell, Table
+from ropeval.report.table import Cell, Table
 
 
 def values_page(evidence: Evidence, independent: Path) -> str:
@@ -40,7 +40,7 @@ def _values(evidence: Evidence, independent: Path) -> Table:
         "Independently: measured by a prototype that shares no code with ropeval (benchmarks/paper/independent.toml), "
         "and how far it is from ours. Datasets of one body share their policies and so their values."
     )
-    return Table("values", "Ours, and an independent measurement", caption, columns, rows, 2)
+    return Table(columns, rows, "Ours, and an independent measurement", caption, "values", 2)
 
 
 def _papers(evidence: Evidence) -> Table:
@@ -60,7 +60,7 @@ def _papers(evidence: Evidence) -> Table:
         rows.append([*row, "this project's: not comparable" if own else "the authors'"])
     columns = ["dataset", "paper's ρ(π_e)", *(f"ours, {TRUTHS[truth]}" for truth in DEFINITIONS), "policy"]
     caption = "In brackets: how far the paper's number is from ours."
-    return Table("papers-values", "The paper's policy values", caption, columns, rows)
+    return Table(columns, rows, "The paper's policy values", caption, "papers-values", 1)
 
 
 def _with_error(value: float, error: float) -> str:
@@ -99,7 +99,7 @@ def timings_page(evidence: Evidence) -> str:
     )
     columns = ["dataset", *(LABELS.get(m, m) for m in methods), "all"]
     devices = ", ".join(sorted(evidence.summary.rows["device"].drop_nulls().unique()))
-    table = Table("timings", f"Seconds on {devices}", caption, columns, rows)
+    table = Table(columns, rows, f"Seconds on {devices}", caption, "timings", 1)
     return page("Seconds", ["How long the study's runs took."], [table], evidence.source)
 
 

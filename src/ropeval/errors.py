@@ -13,3 +13,8 @@ class UserError(ValueError):
 
 def unknown_name(kind: str, name: str, choices: "list[str]") -> UserError:
     return UserError(f"unknown {kind} {name!r}; choose from: {', '.join(sorted(choices))}")
+
+
+def either(choices: "list[str]") -> str:
+    """A list in a sentence: `a, b, or c`."""
+    return ", ".join([*choices[:-1], f"or {choices[-1]}"]) if len(choices) > 1 else "".join(choices)

@@ -20,7 +20,7 @@ from ropeval.policies import CallablePolicy
 from tests.problems import Chain, LinearQuadratic
 from tests.tiny import draws_for, settings, tiny_log, tiny_settings
 
-RECIPE = Path(__file__).resolve().parents[2] / "docs" / "adding-a-method.md"  # its method is one like any other
+RECIPE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "extending.md"  # its method is one like any other
 METHODS = [*ESTIMATORS, *(f"{encoder}+fqe" for encoder in ENCODERS), "ridge"]
 COMPOSED = [f"rope+{name}" for name, entry in ESTIMATORS.items() if entry.takes_features and name != "fqe"]
 IMPORTANCE = ("is", "wis", "pdis", "wpdis")
@@ -28,11 +28,13 @@ IMPORTANCE = ("is", "wis", "pdis", "wpdis")
 
 @pytest.fixture(autouse=True)
 def method_of_the_page(request):
-    """What docs/adding-a-method.md writes down is registered while it is looked at."""
+    """What the page on extending writes down is registered while it is looked at."""
     if "ridge" not in request.node.name:
         yield
         return
-    block = re.search(r"^```python\n(.*?)^```", RECIPE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    block = re.search(
+        r"^```python file=ridge.py\n(.*?)^```", RECIPE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
     exec(compile(block[1], RECIPE.name, "exec"), {"__name__": "__page__"})  # our own page
     yield
     del ESTIMATORS["ridge"]

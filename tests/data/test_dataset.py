@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ropeval.data import Dataset, load_dataset, make_problem
+from ropeval.data import Dataset, make_problem
 from ropeval.errors import UserError
 from ropeval.policies import CallablePolicy
 
@@ -94,36 +94,6 @@ def test_bad_logs_are_refused_by_name(columns, change, message):
         Dataset.from_columns(columns, name="my-log.npz")
     assert message in str(caught.value)
     assert str(caught.value).startswith("my-log.npz: ")
-
-
-def test_a_folder_of_files_is_one_log(columns, tmp_path):
-    whole = Dataset.from_columns(columns)
-    for part, rows in enumerate((slice(0, 4), slice(4, 12))):
-        np.savez(tmp_path / f"part{part}.npz", **{k: v[rows] for k, v in columns.items()})
-    assert load_dataset(tmp_path).sha256 == whole.sha256
-
-
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut short", b"not an archive at all"])
-def test_damaged_files_are_refused(tmp_path, content):
-    path = tmp_path / "log.npz"
-    path.write_bytes(content)
-    with pytest.raises(UserError, match="damaged or cut short"):
-        load_dataset(path)
-
-
-def test_a_truncated_archive_is_refused(tmp_path, columns):
-    path = tmp_path / "log.npz"
-    np.savez(path, **columns)
-    path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(UserError, match="damaged or cut short"):
-        load_dataset(path)
-
-
-def test_pickled_arrays_are_never_loaded(tmp_path, columns):
-    path = tmp_path / "log.npz"
-    np.savez(path, **(columns | {"rewards": np.array([object()] * 12)}))
-    with pytest.raises(UserError, match="cannot be read"):
-        load_dataset(path)
 
 
 def random_log(lengths, seed):

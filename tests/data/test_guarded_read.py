@@ -24,7 +24,7 @@ def test_a_sound_file_is_read_after_its_trial(tmp_path):
     rows = {"observations": np.arange(6.0), "actions": np.zeros(6), "rewards": np.ones(6)}
     ends = {"terminations": [False, True] * 3, "truncations": [False] * 6}
     pl.DataFrame(rows | ends).write_parquet(tmp_path / "log.parquet")
-    assert recognise(tmp_path / "log.parquet").foreign
+    assert recognise(tmp_path / "log.parquet").format.foreign
     log = load_dataset(tmp_path / "log.parquet")
     np.testing.assert_array_equal(log.observations[:, 0], np.arange(6.0))
     assert log.num_episodes == 3

@@ -213,7 +213,7 @@ def test_log_probs_that_are_none():
 
     def ask(answer):
         policy = CallablePolicy(lambda o, rng: np.zeros(len(o), int), False, "odd", lambda o, a: answer)
-        policy.check(space)
+        policy = policy.fitted(space)
         return log_probs(policy, np.zeros((2, 1), np.float32), np.zeros(2, np.int32))
 
     np.testing.assert_array_equal(ask([[-1.0], [-2.0]]), [-1.0, -2.0])
@@ -242,12 +242,12 @@ def test_a_function_may_carry_its_log_prob():
 def test_uniform_log_prob():
     states = np.zeros((3, 1), np.float32)
     box = UniformPolicy([-1.0, 0.0], [1.0, 4.0])
-    box.check(Space(1, 2, False, np.zeros(2, np.float32), np.ones(2, np.float32)))
+    box = box.fitted(Space(1, 2, False, np.zeros(2, np.float32), np.ones(2, np.float32)))
     actions = np.array([[0.0, 1.0], [-1.0, 4.0], [0.0, 5.0]], np.float32)
     np.testing.assert_allclose(box.log_prob(states, actions), [-np.log(8), -np.log(8), -np.inf])
     four = UniformPolicy(num_actions=4)
     np.testing.assert_allclose(four.log_prob(states, np.arange(3)), np.full(3, -np.log(4)))
     flat = UniformPolicy()
-    flat.check(Space(1, 1, False, np.zeros(1, np.float32), np.zeros(1, np.float32)))
+    flat = flat.fitted(Space(1, 1, False, np.zeros(1, np.float32), np.zeros(1, np.float32)))
     with pytest.raises(UserError, match="no width"):
         flat.log_prob(states, np.zeros((3, 1)))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 # Decoded by libhdf5 and by polars, inside our process: rare damage makes these abort or hang where Python cannot catch
-# it. Such deaths are counted, kept and shown; users are protected by data/trial.py, which is left out here for speed.
+# it. Such deaths are counted, kept and shown; users are protected by guarded_read.py, which is left out here for speed.
 FOREIGN = (".h5", ".hdf5", ".parquet")
 LIBRARY_DIED = "died inside libhdf5 or polars"
 PER_WORKER = 20_000  # files; a fresh process now and then keeps one file's leftovers from helping the next

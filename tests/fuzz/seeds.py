@@ -46,7 +46,7 @@ def read_policy(path: Path) -> Any:
     """Load a policy and ask it: a file that is taken must also answer, or refuse to."""
     policy = load_policy(path)
     size, actions = policy.observation_size or 3, policy.action_size or 4
-    policy.check(Space(size, actions, bool(policy.discrete), -np.ones(actions), np.ones(actions)))
+    policy = policy.fitted(Space(size, actions, bool(policy.discrete), -np.ones(actions), np.ones(actions)))
     return draw_actions(policy, np.ones((2, size), np.float32), 1, np.random.default_rng(0))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ropeval.data import make_problem
 from ropeval.errors import UserError
 from ropeval.policies import load_policy
 from tests.fuzz.guard import guarded
@@ -34,6 +35,22 @@ def refusal(path, *, match, suffix=""):
     assert str(path) in message
     assert "\n" not in message
     assert len(message) < 600
+    return message
+
+
+def told(spec, log=None) -> str:
+    """The message for a policy that is read and then put to a log."""
+
+    def try_it() -> None:
+        policy = load_policy(spec)
+        if log is not None:
+            make_problem(log, policy, 0.9)
+
+    with pytest.raises(UserError) as caught:
+        try_it()
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(("policy ", "statistics "))
     return message
 
 

@@ -10,7 +10,6 @@ from ropeval.cli import bench_report, bench_run
 from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
 
 if TYPE_CHECKING:
-    from ropeval.bench.data.tasks import Task
     from ropeval.bench.data.truth import Truth
 
 
@@ -36,33 +35,26 @@ def tasks(data: Data = DEFAULT_DATA) -> None:
     ROPEVAL_TASKS (several are separated like PATH), or call a task
     FILE.py:NAME. docs/guide/extending.md shows one.
     """
-    from rich import box
     from rich.console import Console
-    from rich.table import Table
 
     from ropeval.bench.data.task_data import is_collected
     from ropeval.bench.data.tasks import all_tasks
+    from ropeval.report.table import Table, Value
+    from ropeval.report.typeset import to_terminal
 
-    console = Console()
-    families: dict[str, list[Task]] = {}
+    families: dict[str, list[list[Value]]] = {}
     for task in all_tasks().values():
-        families.setdefault(task.family, []).append(task)
-    for family, members in families.items():
-        table = Table(title=family, title_justify="left", title_style="bold", box=box.SIMPLE)
-        table.add_column("task", no_wrap=True)
-        for column in ("log", "judged", "γ"):
-            table.add_column(column, justify="right", no_wrap=True)
-        table.add_column("", no_wrap=True)
-        table.add_column("environment, and who wrote the log")
-        for task in members:
-            name = f"{task.name} v{task.version}" if task.version > 1 else task.name
-            size, unit = task.size
-            splits = [task.split_of(policy) for policy in task.judged]
-            judged = f"{splits.count('dev')} dev, {splits.count('test')} test"
-            about = f"{task.environment.rpartition(':')[2]}: {task.about}"
-            collected = "✓" if is_collected(task, data) else ""
-            table.add_row(name, f"{size:,} {unit}", judged, f"{task.gamma:g}", collected, about)
-        console.print(table)
+        name = f"{task.name} v{task.version}" if task.version > 1 else task.name
+        size, unit = task.size
+        splits = [task.split_of(policy) for policy in task.judged]
+        judged = ", ".join(f"{splits.count(side)} {side}" for side in ("dev", "test") if side in splits)
+        about = f"{task.environment.rpartition(':')[2]}: {task.about}"
+        collected = "✓" if is_collected(task, data) else ""
+        families.setdefault(task.family, []).append([name, f"{size:,} {unit}", judged, collected, about])
+    console = Console()
+    columns = ["task", "log", "judged", "", "environment, and who wrote the log"]
+    for family, rows in families.items():
+        console.print(to_terminal(Table(columns, rows, title=family)))
     console.print(f"✓: collected in {data}", highlight=False)
 
 
@@ -126,21 +118,21 @@ def collect(
 
 
 def _print_truth(truth: "Truth") -> None:
-    from rich import box
     from rich.console import Console
-    from rich.table import Table
 
-    caption = f"γ = {truth.gamma:g}; ± standard error over episodes, none where the value is exact"
-    if truth.imprecise:
-        caption += "\n* rough: its standard error is above half a percent of the range of the values"
-    table = Table(caption=caption, caption_justify="left", box=box.SIMPLE)
-    for column in ("policy", "discounted return", "mean reward/(1−γ)", "length", "episodes"):
-        table.add_column(column, justify="left" if column == "policy" else "right", overflow="fold")
+    from ropeval.report.table import Table
+    from ropeval.report.typeset import to_terminal
+
+    rows = []
     for name, one in truth.policies.items():
         values = [f"{v.value:.4g} ± {v.standard_error:.2g}" for v in (one.discounted, one.mean_reward)]
         mark = "*" if name in truth.imprecise else ""
-        table.add_row(f"{name}{mark}  {one.name}", *values, f"{one.mean_length:.0f}", str(one.episodes or "exact"))
-    Console().print(table)
+        rows.append([f"{name}{mark}  {one.name}", *values, f"{one.mean_length:.0f}", str(one.episodes or "exact")])
+    columns = ["policy", "discounted return", "mean reward/(1−γ)", "length", "episodes"]
+    caption = f"γ = {truth.gamma:g}; ± standard error over episodes"
+    if truth.imprecise:
+        caption += "; * rough: more than half a percent of the range of the values"
+    Console().print(to_terminal(Table(columns, rows, caption=caption, left=1)))
 
 
 @app.command()

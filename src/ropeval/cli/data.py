@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ropeval.cli.format_help import LOGS, FormatHelpCommand
 from ropeval.cli.progress import stderr
 from ropeval.errors import UserError
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Look at logs, check them, convert them. Reads Minari, D4RL and d3rlpy HDF5, npz, Parquet, CSV.",
+    help="Look at logs, check them, convert them.",
 )
 EPILOG = """
 Examples:
@@ -30,8 +31,7 @@ LogArgument = Annotated[
     str,
     typer.Argument(
         metavar="LOG",
-        help="A Minari dataset (folder, or id of the local cache), HDF5 of D4RL or d3rlpy, .npz, Parquet, CSV, a "
-        "folder of .npz files, or ropeval's own folder of columns. The content decides, not the name.",
+        help=f"One of: {LOGS}. The content decides, not the name.",
     ),
 ]
 ColumnsOption = Annotated[
@@ -45,7 +45,7 @@ ColumnsOption = Annotated[
 ]
 
 
-@app.command(epilog=EPILOG)
+@app.command(cls=FormatHelpCommand, epilog=EPILOG)
 def info(
     log: LogArgument,
     columns: ColumnsOption = None,
@@ -53,8 +53,8 @@ def info(
 ) -> None:
     """What a log holds: episodes and how they end, ranges, odd columns, a histogram of the returns, warnings."""
     from ropeval.data import load_dataset
+    from ropeval.data.column_names import parse_columns
     from ropeval.data.formats import recognise
-    from ropeval.data.names import parse_columns
     from ropeval.data.quality import summarise
     from ropeval.report.log_summary import print_summary, summary_json
 
@@ -64,14 +64,14 @@ def info(
         dataset = load_dataset(log, mapped)
         summary = summarise(dataset)
     if json:
-        print(jsonlib.dumps(summary_json(log, source.format, summary, dataset.notices), indent=1))
+        print(jsonlib.dumps(summary_json(log, source.format.name, summary, dataset.notices), indent=1))
         return
-    print_summary(log, source.format, summary, Console())
+    print_summary(log, source.format.name, summary, Console())
     for notice in dataset.notices:
         print(f"note: {notice}")
 
 
-@app.command(epilog=EPILOG)
+@app.command(cls=FormatHelpCommand, epilog=EPILOG)
 def convert(
     source: LogArgument,
     target: Annotated[
@@ -90,9 +90,9 @@ def convert(
     by part, so that the log need not fit into memory."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from ropeval.data.column_names import parse_columns
     from ropeval.data.columns import is_columns
     from ropeval.data.formats import recognise
-    from ropeval.data.names import parse_columns
     from ropeval.data.writers import FORMATS, format_for, write_log
     from ropeval.errors import unknown_name
 
@@ -110,7 +110,7 @@ def convert(
     with Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=stderr(), transient=True
     ) as bar:
-        task = bar.add_task(f"reading {found.format}")
+        task = bar.add_task(f"reading {found.format.name}")
 
         def written(steps: int) -> None:
             bar.update(task, description=f"{steps:,} steps written")
@@ -128,11 +128,11 @@ def convert(
     print(f"written to {target} ({kind})")
 
 
-@app.command(epilog=EPILOG)
+@app.command(cls=FormatHelpCommand, epilog=EPILOG)
 def check(log: LogArgument, columns: ColumnsOption = None) -> None:
     """Read a log whole and say what is wrong with it. Exit code 0: nothing; 1: warnings; 2: it cannot be used."""
     from ropeval.data import load_dataset
-    from ropeval.data.names import parse_columns
+    from ropeval.data.column_names import parse_columns
     from ropeval.data.quality import log_warnings
 
     with stderr().status("reading the log"):

@@ -34,7 +34,7 @@ def demo(
     from ropeval.evaluation.methods import DEFAULT_METHODS, make_method
     from ropeval.evaluation.session import Session, check_folder, rankings, run_session
     from ropeval.policies import load_policy
-    from ropeval.report.table import print_ranking, print_results
+    from ropeval.report.terminal import print_ranking, print_results
 
     with resources.as_file(resources.files("ropeval.demo")) as folder:
         known = json.loads((folder / "truth.json").read_text(encoding="utf-8"))

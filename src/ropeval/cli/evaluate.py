@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from ropeval.cli.data import ColumnsOption, LogArgument
+from ropeval.cli.format_help import POLICY_FILES, POLICY_WORDS
 from ropeval.cli.progress import session_progress, stderr
 from ropeval.errors import UserError
 from ropeval.interrupts import interruptible
@@ -31,9 +32,7 @@ PoliciesArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="POLICY",
-        help="FILE[+STATISTICS][@stochastic|@mean|@offset]: an .npz, a Stable-Baselines3 .zip (with what "
-        "VecNormalize.save wrote as STATISTICS), a deep_ope .pkl, an .onnx; or uniform[:LOW,HIGH], or "
-        "package.module:name of a function f(observations) or f(observations, rng).",
+        help=f"FILE[+STATISTICS][@stochastic|@mean|@offset]: {POLICY_FILES}; or {POLICY_WORDS}.",
     ),
 ]
 
@@ -130,7 +129,7 @@ def run(
     from ropeval.cli.results import keep_results
     from ropeval.data.quality import log_warnings
     from ropeval.evaluation.session import check_folder, rankings, results_json, run_session
-    from ropeval.report.table import print_ranking, print_results
+    from ropeval.report.terminal import print_ranking, print_results
 
     if resume and overwrite:
         raise UserError("--resume goes on with a run and --overwrite discards it; choose one")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ropeval.data import load_dataset
-from ropeval.data.names import parse_columns
+from ropeval.data.column_names import parse_columns
 from ropeval.errors import UserError, unknown_name
 from ropeval.evaluation.evaluate import DEFAULT_GAMMA, DEFAULT_MEMBERS, Trust
 from ropeval.evaluation.methods import DEFAULT_METHODS, check_overrides, make_method, parts

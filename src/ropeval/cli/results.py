@@ -5,9 +5,8 @@ from pathlib import Path
 
 from ropeval.evaluation.rank import Truth
 from ropeval.evaluation.result import Estimate, Ranking
-from ropeval.evaluation.session import add_truth, with_curves, write_results
-from ropeval.report.figures import draw_curves
-from ropeval.report.run_page import write_page
+from ropeval.evaluation.session import add_truth, load_curves, write_results
+from ropeval.report.run_page import draw_curves, write_page
 
 
 def keep_results(results: Sequence[Estimate], ranking: Sequence[Ranking], folder: Path, truth: Truth | None) -> None:
@@ -15,11 +14,10 @@ def keep_results(results: Sequence[Estimate], ranking: Sequence[Ranking], folder
     if not (folder / "result.json").exists():
         write_results(results, ranking, folder, truth)
     elif truth:
-        results = with_curves(results, folder)  # before anything is changed: they may not be readable
+        load_curves(folder)  # before anything is changed: they may not be readable
         if not add_truth(folder, ranking, truth):
             return
     else:
         return
-    if any(r.curves for r in results):
-        draw_curves(results, folder / "curves.png", truth)
+    draw_curves(folder)
     write_page(folder)

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from ropeval.errors import unknown_name
 
 if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
     from ropeval.tabular.study import Study
 
 app = typer.Typer(
@@ -56,7 +57,8 @@ def gridworld(
     target = folder(out)
     result = study(grid.mdp, grid.pi_e, grid.pi_b, metrics)
     console = Console()
-    console.print(_table(result, f"Gridworld {size}×{size}, γ = {grid.mdp.gamma:g}, reward of the {reward} cell"))
+    title = f"Gridworld {size}×{size}, γ = {grid.mdp.gamma:g}, reward of the {reward} cell"
+    console.print(_table(result, title))
     paths = draw_gridworld(grid, result, target, metrics)
     console.print(f"{len(paths)} pictures in {target}: {', '.join(path.name for path in paths)}", soft_wrap=True)
 
@@ -97,7 +99,8 @@ def solve(
     target = folder(out) if out is not None else None
     result = study(mdp, policies["pi_e"], policies["pi_b"], metrics)
     console = Console()
-    console.print(_table(result, f"{file}: {mdp.num_states} states × {mdp.num_actions} actions, γ = {mdp.gamma:g}"))
+    title = f"{file}: {mdp.num_states} states × {mdp.num_actions} actions, γ = {mdp.gamma:g}"
+    console.print(_table(result, title))
     if result.merging:
         console.print(_merging(result))
     if target is not None:
@@ -111,37 +114,34 @@ def _metrics(name: str) -> list[str]:
     return list(METRIC_NAMES) if name == "all" else [name]
 
 
-def _table(result: "Study", title: str) -> Table:
+def _table(result: "Study", title: str) -> "RichTable":
+    from ropeval.report.table import Table
+    from ropeval.report.typeset import to_terminal
+
     caption = (
         f"ρ(π_e) = {result.value_e:.6g}, ρ(π_b) = {result.value_b:.6g} (expected discounted return). "
         f"Groups: pairs at distance 0. Merged: pairs of pairs in one group although their q differ (misaligned). "
         "Split: equal q, different groups. Error: of q when each group shares one value, "
         "and the bound 2ε/(1−γ) where the metric gives one."
     )
-    table = Table(title=title, caption=caption, caption_justify="left", title_justify="left")
-    for column in ("grouping", "groups", "merged", "split", "as q", "error of q", "bound"):
-        table.add_column(column, justify="left" if column == "grouping" else "right", no_wrap=True)
-    table.add_row("q of π_e", str(result.q_count), "0", "0", "yes", "–", "–")
+    rows = [["q of π_e", str(result.q_count), "0", "0", "yes", "–", "–"]]
     for name, groups in result.groups.items():
-        error = groups.aggregated
-        table.add_row(
-            name,
-            str(groups.count),
-            str(groups.merged),
-            str(groups.split),
-            "yes" if groups.aligned else "no",
-            f"{error.q_error:.3g}" if error.q_error > 1e-9 * (1 + abs(result.q).max()) else "0",
-            f"{error.bound:.3g}" if name == "rope" else "–",
-        )
-    return table
+        error, counts = groups.aggregated, (groups.count, groups.merged, groups.split)
+        shown = f"{error.q_error:.3g}" if error.q_error > 1e-9 * (1 + abs(result.q).max()) else "0"
+        bound = f"{error.bound:.3g}" if name == "rope" else "–"
+        rows.append([name, *map(str, counts), "yes" if groups.aligned else "no", shown, bound])
+    columns = ["grouping", "groups", "merged", "split", "as q", "error of q", "bound"]
+    return to_terminal(Table(columns, rows, title, caption, left=1))
 
 
-def _merging(result: "Study") -> Table:
+def _merging(result: "Study") -> "RichTable":
+    from ropeval.report.table import Table
+    from ropeval.report.typeset import to_terminal
+
     caption = "Two merged pairs are at most 2ε apart under ROPE. Lemma 1 bounds the error of q, Theorem 2 that of ρ."
-    table = Table(title="Merging within ε", caption=caption, caption_justify="left", title_justify="left")
-    for column in ("clusters", "ε", "error of q", "error of ρ", "bound 2ε/(1−γ)"):
-        table.add_column(column, justify="right", no_wrap=True)
+    rows = []
     for one in result.merging:
         numbers = (one.radius, one.q_error, one.value_error, one.bound)
-        table.add_row(str(one.clusters), *(f"{number:.3g}" if number > 1e-12 else "0" for number in numbers))
-    return table
+        rows.append([str(one.clusters), *(f"{number:.3g}" if number > 1e-12 else "0" for number in numbers)])
+    columns = ["clusters", "ε", "error of q", "error of ρ", "bound 2ε/(1−γ)"]
+    return to_terminal(Table(columns, rows, "Merging within ε", caption, left=0))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data.names import check_found
+from ropeval.data.column_names import check_found
 from ropeval.errors import UserError
 from ropeval.files import release
 from ropeval.policies.policy import Space
@@ -233,6 +233,9 @@ def _episodes(
         return np.arange(steps), np.concatenate([[0], cuts])
     ids = columns["episode_ids"]
     _check_rows(ids.reshape(-1) if ids.ndim == 2 and ids.shape[1] == 1 else ids, "episode_ids", steps, name)
+    if ids.dtype.kind == "f" and np.isnan(ids).any():
+        row = int(np.flatnonzero(np.isnan(ids.reshape(-1)))[0])
+        raise UserError(f"{name}: episode_ids is nan in row {row}; every step needs its episode")
     _, first, group = np.unique(ids.reshape(-1), return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
@@ -322,9 +325,18 @@ def _actions(columns: dict[str, NDArray[Any]], steps: int, name: str) -> tuple[N
         raise UserError(f"{name}: actions is {array[row]} at row {row}; discrete actions count from 0")
     count = int(array.max()) + 1
     if "num_actions" in columns:
-        count, declared = int(columns["num_actions"]), count
+        count, declared = _count(columns["num_actions"], name), count
         if count < declared:
             raise UserError(f"{name}: num_actions is {count} but action {declared - 1} occurs")
     if count > 10_000:
         raise UserError(f"{name}: actions go up to {count - 1}; are these really discrete actions?")
     return array.astype(np.int32), count
+
+
+def _count(array: NDArray[Any], name: str) -> int:
+    """A number of actions, given as one whole number."""
+    found = array.reshape(-1)[0].item() if array.size == 1 and array.dtype.kind in "iuf" else None
+    if found is None or not float(found).is_integer():
+        held = str(array.reshape(-1)[0])[:40] if array.size == 1 else f"{array.size} values"
+        raise UserError(f"{name}: num_actions is {held}; expected one whole number")
+    return int(found)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ropeval.data.names import Mapped
+from ropeval.data.column_names import Mapped
 from ropeval.errors import UserError
 
 SECONDS, BYTES_PER_SECOND = 6, 50_000_000  # of processor time: other work on the machine does not count

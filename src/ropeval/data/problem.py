@@ -76,7 +76,7 @@ class Log:
         if draws is not None and draws < 1:
             raise UserError(f"{draws} actions per state were asked for; at least 1 is needed")
         data = self.dataset
-        policy.check(data.space)
+        policy = policy.fitted(data.space)
         count = 1 if policy.deterministic else (draws or (1 if self.protocol == "paper" else DEFAULT_DRAWS))
         logged = self.pairs(_action_width(data, policy))
         held = fits(logged.shape, (count, *logged.shape))

@@ -62,8 +62,8 @@ class Session:
             raise UserError(f"gamma is {self.gamma}; it must be at least 0 and less than 1")
         if self.draws is not None and self.draws < 1:
             raise UserError(f"{self.draws} actions per state were asked for; at least 1 is needed")
+        object.__setattr__(self, "policies", [policy.fitted(self.dataset.space) for policy in self.policies])
         for policy in self.policies:  # before anything is written: do they answer, and in the right shape?
-            policy.check(self.dataset.space)
             draw_actions(policy, self.dataset.observations[:2], 1, np.random.default_rng(0))
         for policy, method in self.questions:  # before any training: the last question may be the impossible one
             method.check(self.dataset, policy)
@@ -253,13 +253,6 @@ def load_results(folder: Path) -> list[Estimate]:
         raise UserError(f"{path}: cannot be read as results ({error})") from error
 
 
-def with_curves(results: Sequence[Estimate], folder: Path) -> list[Estimate]:
-    """The estimates of a finished run with their curves."""
-    frame = load_curves(folder)
-    own = {key: rows.drop("policy", "method").to_dicts() for key, rows in frame.group_by("policy", "method")}
-    return [replace(r, curves=own.get((r.policy, r.method), [])) for r in results]
-
-
 def load_curves(folder: Path) -> Any:
     """The training curves of a finished run, a polars frame; without rows where the run wrote none."""
     import polars
@@ -268,7 +261,7 @@ def load_curves(folder: Path) -> Any:
     if not path.is_file():
         return polars.DataFrame(schema=_curve_columns())
     try:
-        return polars.read_parquet(path, columns=list(_curve_columns()))
+        return polars.read_parquet(path, columns=list(_curve_columns()), glob=False)
     except (OSError, polars.exceptions.PolarsError) as error:
         raise UserError(f"{path}: cannot be read as training curves ({str(error).splitlines()[0]})") from error
 

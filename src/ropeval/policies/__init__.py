@@ -5,18 +5,20 @@ from typing import TYPE_CHECKING
 from ropeval.lazy import import_when_used
 
 if TYPE_CHECKING:
-    from ropeval.policies.gaussian import GaussianMLP
-    from ropeval.policies.greedy import GreedyMLP
+    from ropeval.policies.compiled import CompiledPolicy
+    from ropeval.policies.continuous import ClippedGaussianMLP, GaussianMLP, TanhMLP
+    from ropeval.policies.discrete import CategoricalMLP, GreedyMLP
+    from ropeval.policies.function import CallablePolicy
     from ropeval.policies.loaders import load_policy
     from ropeval.policies.normalised import NormalisedPolicy, Statistics
-    from ropeval.policies.onpolicy import CategoricalMLP, ClippedGaussianMLP
-    from ropeval.policies.policy import CallablePolicy, Policy, Space, UniformPolicy
-    from ropeval.policies.squashed import TanhMLP
+    from ropeval.policies.policy import Policy, Space
+    from ropeval.policies.uniform import UniformPolicy
 
 __all__ = [
     "CallablePolicy",
     "CategoricalMLP",
     "ClippedGaussianMLP",
+    "CompiledPolicy",
     "GaussianMLP",
     "GreedyMLP",
     "NormalisedPolicy",
@@ -28,16 +30,17 @@ __all__ = [
     "load_policy",
 ]
 
-# A log, which knows what a policy must fit, is read without SciPy.
+# A log, which knows what a policy must fit, is read without SciPy; and policies are read without JAX.
 __getattr__ = import_when_used(
     __name__,
     {
-        "ropeval.policies.gaussian": ("GaussianMLP",),
-        "ropeval.policies.greedy": ("GreedyMLP",),
+        "ropeval.policies.compiled": ("CompiledPolicy",),
+        "ropeval.policies.continuous": ("ClippedGaussianMLP", "GaussianMLP", "TanhMLP"),
+        "ropeval.policies.discrete": ("CategoricalMLP", "GreedyMLP"),
+        "ropeval.policies.function": ("CallablePolicy",),
         "ropeval.policies.loaders": ("load_policy",),
         "ropeval.policies.normalised": ("NormalisedPolicy", "Statistics"),
-        "ropeval.policies.onpolicy": ("CategoricalMLP", "ClippedGaussianMLP"),
-        "ropeval.policies.policy": ("CallablePolicy", "Policy", "Space", "UniformPolicy"),
-        "ropeval.policies.squashed": ("TanhMLP",),
+        "ropeval.policies.policy": ("Policy", "Space"),
+        "ropeval.policies.uniform": ("UniformPolicy",),
     },
 )

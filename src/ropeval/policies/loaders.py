@@ -2,28 +2,23 @@
 
 from pathlib import Path
 
-from ropeval.errors import UserError
-from ropeval.policies.gaussian import MODES, Mode
-from ropeval.policies.inert.archives import Archive, is_zip, read_bytes
+from ropeval.errors import UserError, either
+from ropeval.policies.inert.archives import Archive
 from ropeval.policies.normalised import NormalisedPolicy
-from ropeval.policies.policy import Policy, UniformPolicy
-from ropeval.policies.readers.deep_ope import read_deep_ope
-from ropeval.policies.readers.npz import read_npz_policy
-from ropeval.policies.readers.onnx import OnnxPolicy
-from ropeval.policies.readers.python import load_callable
-from ropeval.policies.readers.sb3 import read_sb3
+from ropeval.policies.policy import MODES, Mode, Policy
+from ropeval.policies.readers import FORMATS, WORDS, PolicyFile
 from ropeval.policies.readers.vecnormalize import read_statistics
 
 NO_STATISTICS = "none"  # FILE+none: the user says that the policy takes the log's observations as they are
-FORMATS = ".npz, Stable-Baselines3 .zip, deep_ope .pkl, .onnx, uniform, or package.module:name"
+READS = either([*(known.name for known in FORMATS), *(word.name for word in WORDS)])
 SAVE_WHOLE = "save the whole model (Stable-Baselines3: model.save) or export it to ONNX"
 
 
 def load_policy(spec: str | Path, mode: Mode | None = None) -> Policy:
     """Load a policy. Files are never executed: see docs/start/formats.md.
 
-    `FILE[+STATISTICS][@MODE]`  .npz, deep_ope .pkl, Stable-Baselines3 .zip, .onnx; STATISTICS is what VecNormalize.save
-                                wrote; MODE is stochastic (default), mean, or offset
+    `FILE[+STATISTICS][@MODE]`  a file of one of the formats in `readers`; STATISTICS is what VecNormalize.save wrote;
+                                MODE is stochastic (default), mean, or offset
     `uniform[:LOW,HIGH]`        uniform over a box, or over the log's discrete actions
     `package.module:name`       a function `f(observations)` or `f(observations, rng)`, or a Policy
     """
@@ -35,16 +30,15 @@ def load_policy(spec: str | Path, mode: Mode | None = None) -> Policy:
         raise UserError(f"policy {text}: unknown action mode {tail!r}; choose from: {', '.join(MODES)}")
     if mode is not None and mode not in MODES:
         raise UserError(f"policy {text}: unknown action mode {mode!r}; choose from: {', '.join(MODES)}")
-    if text == "uniform" or text.startswith("uniform:"):
-        return _uniform(text)
     file, plus, statistics = text, "", ""
     if not _exists(text) and "+" in text:
         file, plus, statistics = text.rpartition("+")
-    if _exists(file):
+    word = next((word for word in WORDS if word.recognises(text)), None)
+    if _exists(file) and not (word and word.reserved):
         return _load_file(Path(file), statistics if plus else None, mode)
-    if ":" in text and not text.startswith((".", "/")):
-        return load_callable(text)
-    raise UserError(f"policy {text}: no such file, and no package.module:name either; give {FORMATS}")
+    if word:
+        return word.read(text, mode)
+    raise UserError(f"policy {text}: no such file, and no package.module:name either; give {READS}")
 
 
 def _exists(text: str) -> bool:
@@ -54,43 +48,21 @@ def _exists(text: str) -> bool:
         return False
 
 
-def _uniform(text: str) -> UniformPolicy:
-    bounds = text.partition(":")[2]
-    if not bounds:
-        return UniformPolicy(name=text)
-    try:
-        low, high = (float(part) for part in bounds.split(","))
-    except ValueError:
-        raise UserError(f"policy {text}: expected uniform:LOW,HIGH, for example uniform:-1,1") from None
-    return UniformPolicy(low, high, name=text)
-
-
 def _load_file(path: Path, statistics: str | None, mode: Mode | None) -> Policy:
-    where = f"policy {path}"
     if not path.is_file():
-        raise UserError(f"{where}: {_about_folder(path)}")
+        raise UserError(f"policy {path}: {_about_folder(path)}")
     normalise = read_statistics(Path(statistics)) if statistics not in (None, NO_STATISTICS) else None
-    policy = _recognise(path, where, mode, None if statistics == NO_STATISTICS else normalise is not None)
+    file = PolicyFile.open(path, mode, None if statistics == NO_STATISTICS else normalise is not None)
+    policy = _read(file)
     return policy if normalise is None else NormalisedPolicy(policy, normalise)
 
 
-def _recognise(path: Path, where: str, mode: Mode | None, statistics_given: bool | None) -> Policy:
-    content = read_bytes(path, where)
-    if not content:
-        raise UserError(f"{where}: the file is empty; copy it again")
-    if is_zip(content):
-        archive = Archive(content, where)
-        names = archive.members
-        if "policy.pth" in names and "data" in names:
-            return read_sb3(archive, path, mode, statistics_given)
-        if any(name.endswith(".npy") for name in names):
-            return read_npz_policy(archive, path, mode)
-        raise UserError(f"{where}: {_about_zip(archive)}")
-    if path.suffix == ".onnx":
-        return OnnxPolicy.read(content, path, mode)
-    if content[0] == 0x80 or path.suffix in (".pkl", ".pickle"):
-        return read_deep_ope(content, path, where, mode)
-    raise UserError(f"{where}: {_about_start(content, path)}")
+def _read(file: PolicyFile) -> Policy:
+    for known in FORMATS:
+        if known.recognises(file):
+            return known.read(file)
+    about = _about_start(file.content, file.path) if file.archive is None else _about_zip(file.archive)
+    raise UserError(f"{file.where}: {about}")
 
 
 # --- what people hand over instead --------------------------------------------------------------------------------
@@ -105,7 +77,7 @@ def _about_folder(path: Path) -> str:
         return "this is a TensorFlow SavedModel, which is a program; export the policy to ONNX"
     if (path / "data").is_dir() or any(path.glob("*.hdf5")):
         return "this folder looks like a log; the log comes first: ropeval evaluate LOG POLICY…"
-    return f"this is a folder; give {FORMATS}"
+    return f"this is a folder; give {READS}"
 
 
 def _about_zip(archive: Archive) -> str:
@@ -135,4 +107,4 @@ def _about_start(content: bytes, path: Path) -> str:
         return f"to use a function in a Python file, give {path.stem}:NAME, not the file"
     if path.suffix in (".pt", ".pth", ".d3", ".ckpt"):
         return f"this is not a policy file that can be read without running it; {SAVE_WHOLE}"
-    return f"unknown format; give {FORMATS}"
+    return f"unknown format; give {READS}"

@@ -1,43 +1,57 @@
-"""The small networks inside policy files, in NumPy: a policy is asked once, so speed is not what matters here."""
+"""The small networks inside policy files: hidden layers, then one linear output.
+
+The arithmetic is written once, over a namespace `xp`: NumPy where a policy is asked about a log, jax.numpy where it
+acts inside a compiled program (`compiled.py`).
+"""
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.special
 from numpy.typing import NDArray
-from scipy.special import erf, expit
 
 from ropeval.errors import UserError
+from ropeval.policies.policy import Mode, Policy
+
+if TYPE_CHECKING:
+    from ropeval.policies.compiled import CompiledPolicy
 
 Layer = tuple[NDArray[np.float32], NDArray[np.float32]]  # weight [out, in], bias [out]
 Range = tuple[NDArray[np.float32], NDArray[np.float32]]  # lowest and highest action, [A] each
+Weights = dict[str, Any]  # every array that decides the actions, by name; layers as pairs, chains as lists of them
 
 
-def _elu(x: NDArray[Any]) -> NDArray[Any]:
-    return np.where(x > 0, x, np.expm1(np.minimum(x, 0)))
+def special(xp: Any) -> Any:
+    """SciPy's special functions for arrays of `xp`."""
+    if xp is np:
+        return scipy.special
+    import jax.scipy.special
+
+    return jax.scipy.special
 
 
-ACTIVATIONS: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
-    "relu": lambda x: np.maximum(x, 0.0),
-    "tanh": np.tanh,
-    "elu": _elu,
-    "leakyrelu": lambda x: np.where(x > 0, x, np.float32(0.01) * x),
-    "silu": lambda x: x * expit(x),
-    "gelu": lambda x: x * np.float32(0.5) * (1 + erf(x * np.float32(0.5**0.5))),
-    "sigmoid": expit,
+ACTIVATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "relu": lambda xp, x: xp.maximum(x, 0.0),
+    "tanh": lambda xp, x: xp.tanh(x),
+    "elu": lambda xp, x: xp.where(x > 0, x, xp.expm1(xp.minimum(x, 0))),
+    "leakyrelu": lambda xp, x: xp.where(x > 0, x, np.float32(0.01) * x),
+    "silu": lambda xp, x: x * special(xp).expit(x),
+    "gelu": lambda xp, x: x * np.float32(0.5) * (1 + special(xp).erf(x * np.float32(0.5**0.5))),
+    "sigmoid": lambda xp, x: special(xp).expit(x),
 }
 
 
-def propagate(layers: Sequence[Layer], activation: str, x: NDArray[Any]) -> NDArray[Any]:
+def propagate(xp: Any, layers: Sequence[Layer], activation: str, x: Any) -> Any:
     """[n, in] → [n, out], with the activation after every layer."""
-    h = np.asarray(x, np.float32)
+    h = xp.asarray(x, np.float32)
     for layer in layers:
-        h = ACTIVATIONS[activation](linear(layer, h))
+        h = ACTIVATIONS[activation](xp, linear(layer, h))
     return h
 
 
-def linear(layer: Layer, x: NDArray[Any]) -> NDArray[Any]:
+def linear(layer: Layer, x: Any) -> Any:
     return x @ layer[0].T + layer[1]
 
 
@@ -55,8 +69,67 @@ def check_chain(layers: Sequence[Layer], where: str, inputs: int | None = None, 
     return first
 
 
-def widths(layers: Sequence[Layer]) -> str:
-    return " → ".join(str(weight.shape[1]) for weight, _ in layers)
+class NetworkPolicy(Policy):
+    """What policies that are networks share. A subclass says how an action follows from the weights and from noise."""
+
+    noise: str | None = None  # what is drawn for every number of the output: "normal", "gumbel"
+
+    def __init__(self, hidden: Sequence[Layer], output: Layer, name: str, activation: str, mode: Mode = "mean"):
+        self.name, self.activation, self.mode = name, activation, mode
+        self.deterministic = mode != "stochastic"
+        self.weights: Weights = {"hidden": list(hidden), "output": output}
+        self.observation_size = check_chain([*hidden, output], f"policy {name}")
+        self.action_size = output[0].shape[0]
+
+    def act(self, xp: Any, weights: Weights, observations: Any, noise: Any) -> Any:
+        """Actions for observations [n, S], of weights laid out as the policy's own; `noise` [n, A] or None. Pure."""
+        raise NotImplementedError
+
+    def hidden(self, xp: Any, weights: Weights, observations: Any) -> Any:
+        """The last hidden layer, [n, d]."""
+        return propagate(xp, weights["hidden"], self.activation, observations)
+
+    def output(self, xp: Any, weights: Weights, observations: Any) -> Any:
+        return linear(weights["output"], self.hidden(xp, weights, observations))
+
+    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+        return np.asarray(self.act(np, self.weights, observations, self._drawn(rng, len(observations))))
+
+    def _drawn(self, rng: np.random.Generator, count: int) -> NDArray[Any] | None:
+        if self.deterministic:
+            return None
+        shape = (count, self.action_size or 0)
+        return rng.gumbel(size=shape) if self.noise == "gumbel" else rng.standard_normal(shape, np.float32)
+
+    def compiled(self) -> "CompiledPolicy":
+        from ropeval.policies.compiled import compile_network
+
+        return compile_network(self)
+
+    @property
+    def settings(self) -> str:
+        """All that decides its actions beside the weights."""
+        raise NotImplementedError
+
+    @property
+    def sha256(self) -> str:
+        return digest(self.settings, _arrays(self.weights.values()))
+
+    def __repr__(self) -> str:
+        layers = [*self.weights["hidden"], self.weights["output"]]
+        inside = " → ".join(str(weight.shape[1]) for weight, _ in layers)
+        how = self.kind if self.kind == self.mode else f"{self.kind}, mode {self.mode}"
+        unit = " actions" if self.discrete else ""
+        return f"{type(self).__name__} {self.name!r} ({how}), {inside} → {self.action_size}{unit}"
+
+
+def _arrays(parts: Iterable[Any]) -> Iterable[NDArray[Any]]:
+    """The arrays of weights in their order; what is missing (None) is passed over."""
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            yield part
+        elif part is not None:
+            yield from _arrays(part)
 
 
 def digest(about: str, arrays: Iterable[NDArray[Any]]) -> str:

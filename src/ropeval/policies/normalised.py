@@ -2,13 +2,16 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.errors import UserError
 from ropeval.policies.policy import Policy, Space
+
+if TYPE_CHECKING:
+    from ropeval.policies.compiled import CompiledPolicy
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +41,8 @@ class NormalisedPolicy(Policy):
         self.name, self.deterministic, self.discrete = inside.name, inside.deterministic, inside.discrete
         self.observation_size, self.action_size = len(statistics.mean), inside.action_size
 
-    def check(self, space: Space) -> None:
-        super().check(space)
-        self.inside.check(space)
+    def _told(self, space: Space) -> "NormalisedPolicy":
+        return NormalisedPolicy(self.inside._told(space), self.statistics)
 
     def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
         return self.inside.sample(self.statistics.apply(observations), rng)
@@ -51,6 +53,15 @@ class NormalisedPolicy(Policy):
 
     def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
         return self.inside.log_prob(self.statistics.apply(observations), actions)
+
+    def action_probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float64] | None:
+        return self.inside.action_probabilities(self.statistics.apply(observations))
+
+    def compiled(self) -> "CompiledPolicy | None":
+        from ropeval.policies.compiled import compile_normalised
+
+        inside = self.inside.compiled()
+        return None if inside is None else compile_normalised(inside, self.statistics)
 
     @property
     def has_features(self) -> bool:

@@ -1,9 +1,9 @@
-"""What a policy is, and the policies that need no file: uniform, and any Python function."""
+"""What a policy is, and how it is asked: in batches, and with its answers checked."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 from ropeval.errors import UserError
 from ropeval.files import release
 
+if TYPE_CHECKING:
+    from ropeval.policies.compiled import CompiledPolicy
+
+Mode = Literal["stochastic", "mean", "offset"]  # how an action is taken
+MODES: tuple[Mode, ...] = ("stochastic", "mean", "offset")
 UNUSUAL = 0.01  # of the logged observations outside a policy's range, beyond which it is worth a note
 BATCH = 65_536  # states asked about at a time, which bounds the memory of hidden layers
 
@@ -48,6 +53,21 @@ class Policy(ABC):
     def has_log_prob(self) -> bool:
         """Whether `log_prob` answers. A deterministic policy has no density."""
         return not self.deterministic and type(self).log_prob is not Policy.log_prob
+
+    def action_probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float64] | None:
+        """π(a|s) of every discrete action, [n, A]; None where actions are continuous or their probabilities unknown."""
+        if not self.discrete or not (self.deterministic or self.has_log_prob):
+            return None
+        assert self.action_size is not None
+        if self.deterministic:
+            chosen = draw_actions(self, observations, 1, np.random.default_rng(0))[:, 0]
+            return np.eye(self.action_size)[chosen]
+        every = [log_probs(self, observations, np.full(len(observations), a)) for a in range(self.action_size)]
+        return np.exp(np.stack(every, axis=1))
+
+    def compiled(self) -> "CompiledPolicy | None":
+        """The policy for use inside programs that JAX compiles; None where it is no arithmetic over arrays."""
+        return None
 
     def features(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[Any]:
         """Features [n, d] of state-action pairs that the policy itself was trained with, where it has any."""
@@ -89,7 +109,7 @@ class Policy(ABC):
         return "deterministic" if self.deterministic else "stochastic"
 
     def check(self, space: Space) -> None:
-        """Refuse a log that the policy does not fit."""
+        """Refuse a space that the policy does not fit. Changes nothing."""
         if self.observation_size not in (None, space.observation_size):
             raise UserError(
                 f"policy {self.name}: it takes observations of size {self.observation_size}, but the log's "
@@ -106,6 +126,15 @@ class Policy(ABC):
                 f"policy {self.name}: it has {self.action_size} {unit}, but the log has {space.action_size}; "
                 "are policy and log of the same task?"
             )
+
+    def fitted(self, space: Space) -> "Policy":
+        """The policy as it acts in this space: refused if it does not fit, otherwise itself, or a copy that took from
+        the space what it left open. The policy itself is never changed: it may be put to another log."""
+        self.check(space)
+        return self._told(space)
+
+    def _told(self, space: Space) -> "Policy":
+        return self
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} {self.name!r} ({self.kind})"
@@ -194,94 +223,3 @@ def _checked(policy: Policy, actions: Any, observations: NDArray[np.float32]) ->
         row = int(np.argwhere(~np.isfinite(actions))[0][0])
         raise UserError(f"policy {policy.name}: it gave {actions[row]} for observation {observations[row]}")
     return actions
-
-
-class UniformPolicy(Policy):
-    """Every action alike: over a box, or over a discrete set. Without bounds: the range of the log's actions."""
-
-    deterministic = False
-
-    def __init__(self, low: Any = None, high: Any = None, num_actions: int | None = None, name: str = "uniform"):
-        self.name = name
-        self._low, self._high = low, high
-        if num_actions is not None:
-            self.discrete, self.action_size = True, num_actions
-
-    def check(self, space: Space) -> None:
-        super().check(space)
-        self.discrete, self.action_size = space.discrete, self.action_size or space.action_size
-        if not space.discrete:
-            low = space.low if self._low is None else self._low
-            high = space.high if self._high is None else self._high
-            self._low = np.broadcast_to(np.asarray(low, np.float32), (space.action_size,))
-            self._high = np.broadcast_to(np.asarray(high, np.float32), (space.action_size,))
-            if not (self._low <= self._high).all():
-                raise UserError(f"policy {self.name}: its lower bound {low} is above its upper bound {high}")
-
-    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
-        if self.discrete:
-            assert self.action_size is not None
-            return rng.integers(self.action_size, size=len(observations))
-        return rng.uniform(self._low, self._high, size=(len(observations), self._low.shape[0]))
-
-    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
-        if self.discrete:
-            assert self.action_size is not None
-            return np.full(len(observations), -np.log(self.action_size))
-        width = np.asarray(self._high, np.float64) - self._low  # [A]
-        if not (width > 0).all():
-            raise UserError(
-                f"policy {self.name}: its box has no width in dimension {int(np.argmin(width))}: no density"
-            )
-        inside = ((actions >= self._low) & (actions <= self._high)).all(axis=-1)
-        return np.where(inside, -np.log(width).sum(), -np.inf)
-
-
-class CallablePolicy(Policy):
-    """Any Python function: `f(observations)` if deterministic, `f(observations, rng)` if stochastic.
-
-    `log_prob(observations, actions) -> [n]` is optional, and only importance sampling asks for it; a function may
-    also carry it as an attribute of that name.
-    """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        deterministic: bool,
-        name: str | None = None,
-        log_prob: Callable[..., Any] | None = None,
-    ):
-        self.name = name or str(getattr(function, "__name__", "function"))
-        self.deterministic = deterministic
-        self._function = function
-        self._log_prob: Callable[..., Any] | None = log_prob or getattr(function, "log_prob", None)
-
-    def check(self, space: Space) -> None:
-        super().check(space)
-        self.discrete, self.action_size = space.discrete, space.action_size
-
-    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
-        try:
-            answer = self._function(observations) if self.deterministic else self._function(observations, rng)
-        except Exception as error:  # the user's own code: say that it was theirs, and what it said
-            raise UserError(
-                f"policy {self.name}: it failed on observations of shape {observations.shape}: "
-                f"{type(error).__name__}: {error}"
-            ) from error
-        return np.asarray(answer)
-
-    @property
-    def has_log_prob(self) -> bool:
-        return not self.deterministic and self._log_prob is not None
-
-    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
-        if self._log_prob is None:
-            return super().log_prob(observations, actions)
-        try:
-            answer = self._log_prob(observations, actions)
-        except Exception as error:  # the user's own code again
-            raise UserError(
-                f"policy {self.name}: its log_prob failed on observations of shape {observations.shape} and actions "
-                f"of shape {actions.shape}: {type(error).__name__}: {error}"
-            ) from error
-        return np.asarray(answer)

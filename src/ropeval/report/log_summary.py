@@ -6,9 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.padding import Padding
 
 from ropeval.data.quality import Ranges, Summary
+from ropeval.report.table import Table, Value
+from ropeval.report.typeset import to_terminal
 
 BARS = 12  # of a histogram
 WIDTH = 40  # characters of its longest bar
@@ -31,7 +33,7 @@ def print_summary(name: str, kind: str, summary: Summary, console: Console) -> N
           f"mean {summary.returns.mean():.4g}, median {np.median(summary.returns):.4g}")  # fmt: skip
     fitted = "none: methods that weight by them fit the behaviour policy first"
     _line(console, "log_probs", _range(summary.log_probs, 0) if summary.log_probs else fitted)
-    console.print(_columns_table(summary), highlight=False)
+    console.print(Padding(to_terminal(_columns_table(summary)), (0, 0, 0, 2)), highlight=False)
     if summary.constant:
         _line(console, "never change", ", ".join(summary.constant))
     if summary.equal:
@@ -93,19 +95,17 @@ def _range(ranges: Ranges, i: int) -> str:
 
 
 def _columns_table(summary: Summary) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2))
-    for heading in ("  column", "min", "max", "mean", "std"):
-        table.add_column(heading, justify="left" if heading == "  column" else "right", style=None)
+    rows: list[list[Value]] = []
     groups: list[tuple[str, Ranges]] = [("observations", summary.observations)]
     if isinstance(summary.actions, Ranges):
         groups.append(("actions", summary.actions))
     for name, ranges in groups:
         for i in range(min(len(ranges.low), SHOWN_COLUMNS)):
             values = (ranges.low[i], ranges.high[i], ranges.mean[i], ranges.std[i])
-            table.add_row(escape(f"  {name}[{i}]"), *(f"{v:.4g}" for v in values))
+            rows.append([f"{name}[{i}]", *(f"{v:.4g}" for v in values)])
         if len(ranges.low) > SHOWN_COLUMNS:
-            table.add_row(f"  … {len(ranges.low) - SHOWN_COLUMNS} more")
+            rows.append([f"… {len(ranges.low) - SHOWN_COLUMNS} more", *[""] * 4])
     if not isinstance(summary.actions, Ranges):
         for action, count in enumerate(summary.actions[:SHOWN_COLUMNS]):
-            table.add_row(f"  action {action}", "", "", f"{count:,}", f"{count / summary.steps:.1%}")
-    return table
+            rows.append([f"action {action}", "", "", f"{count:,}", f"{count / summary.steps:.1%}"])
+    return Table(["column", "min", "max", "mean", "std"], rows, left=1)

@@ -1,43 +1,90 @@
-"""Tables for documents: one set of words, typeset for Markdown and for LaTeX."""
+"""One table, set for every reader: terminal, page, Markdown, LaTeX."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from ropeval.report.charts import one_line
+from ropeval.report.escape import escape, latex, markdown
+from ropeval.report.table import Cell, Table
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+# --- the terminal -------------------------------------------------------------------------------------------------
+
+SENTENCE = 24  # letters, beyond which a cell may be broken
+TONES = {"": "", "dim": "dim", "severe": "red", "warning": "yellow"}
 
 
-class Cell(NamedTuple):
-    text: str
-    bold: bool = False
+def to_terminal(table: Table) -> "RichTable":
+    """Where the terminal is narrow, the first and the last column give way, and those of sentences; numbers do not."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    def words(cell: Cell) -> Text:
+        style = "bold" if cell.bold else TONES[cell.tone]
+        return Text.assemble((cell.text, style), *((("\n" + cell.below, "dim"),) if cell.below else ()))
+
+    made = RichTable(
+        title=Text(table.title) if table.title else None, title_justify="left",
+        caption=Text(table.caption) if table.caption else None, caption_justify="left",
+        header_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False,
+    )  # fmt: skip
+    for place, name in enumerate(table.columns):
+        longest = max((len(row[place].text) for row in table.cells()), default=0)
+        gives_way = place in (0, len(table.columns) - 1) or longest > SENTENCE
+        made.add_column(
+            Text(name), justify="right" if table.numeric(place) else "left", no_wrap=not gives_way,
+            overflow="fold", min_width=min(10, longest, len(name)) if gives_way else None,
+        )  # fmt: skip
+    for place, row in enumerate(table.cells()):
+        if place in table.rules:
+            made.add_section()
+        made.add_row(*map(words, row))
+    return made
 
 
-@dataclass(frozen=True)
-class Table:
-    """Words in rows and columns. `source` says where the numbers come from and is part of every copy."""
+# --- the page -----------------------------------------------------------------------------------------------------
 
-    slug: str
-    title: str
-    caption: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Cell | str]]
-    left: int = 1  # so many columns hold words and are set to the left
-    source: str = ""
 
-    def cells(self) -> list[list[Cell]]:
-        return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]
+def to_html(table: Table, row_headers: bool = True, whole: bool = False) -> str:
+    """row_headers: the first cell names its row. whole: cells stay in one line, and a wide table scrolls in its box."""
+    head = "".join(f'<th scope="col"{_right(table, i)}>{escape(c)}</th>' for i, c in enumerate(table.columns))
+    body = "".join(f"<tr>{_row(table, row, row_headers)}</tr>" for row in table.cells())
+    words = " ".join(filter(None, [f"{table.title}." if table.title else "", table.caption, table.source]))
+    caption = f"<caption>{escape(words)}</caption>" if words else ""
+    opening = '<table class="whole">' if whole else "<table>"
+    return (
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(words or ", ".join(table.columns))}">'
+        f"{opening}{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _row(table: Table, row: Sequence[Cell], row_headers: bool) -> str:
+    cells = []
+    for place, cell in enumerate(row):
+        tag, scope = ("th", ' scope="row"') if place == 0 and row_headers else ("td", "")
+        look = _right(table, place)
+        if cell.share is not None:
+            look = f' class="shaded" style="--share:{min(max(cell.share, 0.0), 1.0):.3f}"'
+        words = escape(cell.text) if cell.known else '<span aria-label="none">–</span>'
+        words = f"<strong>{words}</strong>" if cell.bold else words
+        below = f"<br><small>{escape(cell.below)}</small>" if cell.below else ""
+        cells.append(f"<{tag}{scope}{look}>{words}{below}</{tag}>")
+    return "".join(cells)
+
+
+def _right(table: Table, column: int) -> str:
+    return ' class="number"' if table.numeric(column) else ""
 
 
 # --- Markdown -----------------------------------------------------------------------------------------------------
 
-MARKDOWN_SIGNS = "\\`*_{}[]<>|#~$&"
-
 
 def to_markdown(table: Table, level: int = 2) -> str:
-    rule = [":--" if i < table.left else "--:" for i in range(len(table.columns))]
     lines = [
         [markdown(c) for c in table.columns],
-        rule,
+        ["--:" if table.numeric(i) else ":--" for i in range(len(table.columns))],
         *([f"**{markdown(c.text)}**" if c.bold else markdown(c.text) for c in row] for row in table.cells()),
     ]
     body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -45,21 +92,8 @@ def to_markdown(table: Table, level: int = 2) -> str:
     return f"{'#' * level} {markdown(table.title)}\n\n{body}\n\n{below}\n"
 
 
-def markdown(text: str) -> str:
-    """Names come from files: none of their signs is markup, and none ends a line."""
-    return "".join(f"\\{c}" if c in MARKDOWN_SIGNS else c for c in one_line(text))
-
-
 # --- LaTeX --------------------------------------------------------------------------------------------------------
 
-LATEX_SIGNS = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": "$<$", ">": "$>$", "|": "$|$", '"': "''",
-    "[": "{[}", "]": "{]}", "*": "{*}",
-    "†": r"$^\dagger$", "∞": r"$\infty$", "−": "$-$", "±": r"$\pm$", "×": r"$\times$", "·": r"$\cdot$", "–": "--",
-    "…": r"\dots{}", "≤": r"$\leq$", "ρ": r"$\rho$", "π": r"$\pi$", "γ": r"$\gamma$", "β": r"$\beta$", "φ": r"$\phi$",
-    "‖": r"$\|$", "≥": r"$\geq$",
-}  # fmt: skip
 PREAMBLE = r"""\documentclass[10pt]{article}
 \usepackage[a4paper,landscape,margin=15mm]{geometry}
 \usepackage{longtable}
@@ -71,7 +105,7 @@ PREAMBLE = r"""\documentclass[10pt]{article}
 
 def to_latex(table: Table) -> str:
     """A longtable, which needs no package but its own and breaks over pages."""
-    layout = "l" * table.left + "r" * (len(table.columns) - table.left)
+    layout = "".join("r" if table.numeric(i) else "l" for i in range(len(table.columns)))
     head = " & ".join(latex(c) for c in table.columns) + r" \\ \hline"
     body = [
         " & ".join(rf"\textbf{{{latex(c.text)}}}" if c.bold else latex(c.text) for c in row) + r" \\"
@@ -89,11 +123,3 @@ def to_latex(table: Table) -> str:
             "",
         ]
     )
-
-
-def latex(text: str) -> str:
-    """Every sign that means something to TeX is spelt out, and so is every letter that its fonts may lack.
-
-    A bracket counts among them: behind the end of a row TeX would read it as a length.
-    """
-    return "".join(LATEX_SIGNS.get(c, c if c.isascii() else f"(U+{ord(c):04X})") for c in one_line(text))

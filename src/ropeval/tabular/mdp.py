@@ -10,7 +10,6 @@ a finished trajectory with a running one keeps counting the rewards of the runni
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,13 +92,6 @@ class TabularMDP:
 
     def uniform_policy(self) -> Array:
         return np.full((self.num_states, self.num_actions), 1.0 / self.num_actions)
-
-    @classmethod
-    def from_npz(cls, path: str | Path) -> "tuple[TabularMDP, dict[str, Array]]":
-        """The MDP of a .npz file and the policies stored beside it (see `ropeval.tabular.files`)."""
-        from ropeval.tabular.files import load_npz
-
-        return load_npz(path)
 
     @classmethod
     def from_gymnasium(cls, env: Any, gamma: float, d0: npt.ArrayLike | None = None) -> "TabularMDP":

@@ -244,7 +244,9 @@ def _answer(task: Task, policy: Policy) -> PolicyTruth:
     known = player.env.unwrapped
     if not hasattr(known, "answer"):
         raise UserError(f"task {task.name}: its truth is exact, but {task.environment} has no method `answer`")
-    return exact_truth(known.answer(policy, task.gamma, player.time_limit), task.gamma, policy.name, policy.sha256)
+    return exact_truth(
+        known.answer(player.policy, task.gamma, player.time_limit), task.gamma, policy.name, policy.sha256
+    )
 
 
 # --- without the command line ---------------------------------------------------------------------------------

@@ -32,11 +32,10 @@ class Player:
 
     def __init__(self, environment: str, policy: Policy, max_steps: int | None = None):
         self.env, self.time_limit = make_environment(environment, max_steps)
-        self.policy = policy
         self.space = space_of(self.env, environment)
-        policy.check(self.space)
+        self.policy = policy.fitted(self.space)
         observation, _ = self.env.reset(seed=0)
-        draw_actions(policy, _flat(observation)[None], 1, np.random.default_rng(0))  # refuses what does not fit
+        draw_actions(self.policy, _flat(observation)[None], 1, np.random.default_rng(0))  # refuses what does not fit
 
     def play(self, seed: int, stream: str, number: int) -> Episode:
         """Episode `number` of a stream. Observations are rounded to float32 before the policy sees them, as logged."""

@@ -1,12 +1,14 @@
 """A policy that explores: every so often it takes any action at all."""
 
+import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.policies.networks import digest
-from ropeval.policies.policy import Policy, Space, UniformPolicy
+from ropeval.policies.policy import Policy, Space
+from ropeval.policies.uniform import UniformPolicy
 
 
 class ExploringPolicy(Policy):
@@ -16,15 +18,17 @@ class ExploringPolicy(Policy):
 
     def __init__(self, policy: Policy, epsilon: float):
         self.name = f"{policy.name} ε={epsilon:g}"
-        self._policy, self._epsilon, self._uniform = policy, epsilon, UniformPolicy()
+        self._policy, self._epsilon = policy, epsilon
+        self._uniform: Policy = UniformPolicy()
         self.observation_size, self.action_size, self.discrete = (
             policy.observation_size, policy.action_size, policy.discrete,
         )  # fmt: skip
 
-    def check(self, space: Space) -> None:
-        self._policy.check(space)
-        self._uniform.check(space)
-        self.discrete, self.action_size = space.discrete, space.action_size
+    def _told(self, space: Space) -> "ExploringPolicy":
+        told = copy.copy(self)
+        told._policy, told._uniform = self._policy.fitted(space), self._uniform.fitted(space)
+        told.discrete, told.action_size = space.discrete, space.action_size
+        return told
 
     def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
         own = np.asarray(self._policy.sample(observations, rng))

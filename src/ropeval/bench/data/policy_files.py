@@ -9,7 +9,7 @@ from ropeval.bench.data.exploring import ExploringPolicy
 from ropeval.bench.data.tasks import PolicySource, Task
 from ropeval.errors import UserError
 from ropeval.policies import Policy, load_policy
-from ropeval.policies.gaussian import Mode
+from ropeval.policies.policy import Mode
 
 
 class PoliciesMissing(UserError):

@@ -144,7 +144,7 @@ def _read_rows(path: Path) -> pl.DataFrame:
 def _read_parquet(path: Path, schema: dict[str, Any], added: dict[str, Any]) -> pl.DataFrame:
     """The columns of `schema`, in its types; those of `added` hold its value where absent."""
     try:
-        frame = pl.read_parquet(path, use_pyarrow=False)
+        frame = pl.read_parquet(path, use_pyarrow=False, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(f"{path}: cannot be read as Parquet, damaged or cut short? ({reason}){REMAKE}") from error

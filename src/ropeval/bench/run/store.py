@@ -110,7 +110,7 @@ class Store:
         for path in sorted((self.folder / "units").glob(f"{units}.rows.parquet")):
             try:
                 known = [name for name in columns if name in polars.read_parquet_schema(path)]
-                found = polars.read_parquet(path, columns=known)
+                found = polars.read_parquet(path, columns=known, glob=False)
                 yield found if known == columns else found.with_columns(policy=polars.lit(EVALUATED)).select(columns)
             except (OSError, polars.exceptions.PolarsError) as error:
                 raise UserError(f"{path}: cannot be read ({error}); delete it and go on with --resume") from error

@@ -18,12 +18,14 @@ NEEDED = ("observations", "actions", "rewards", "terminated")
 
 
 def read(file: Any, source: str) -> Iterator[Dataset]:
-    version = file["version"][()]
+    from ropeval.data.readers.hdf5 import own, single
+
+    version = single(file, "version", source)
     version = version.decode() if isinstance(version, bytes) else str(version)
     if version.split(".")[0] != "2":
         raise UserError(f"{source}: a d3rlpy buffer of version {version}; this ropeval reads version 2")
-    count = int(file["num_episodes"][()])
-    if count < 1 or not all(f"rewards_{e}" in file for e in (0, count - 1)):
+    count = int(single(file, "num_episodes", source))
+    if count < 1 or any(own(file, f"rewards_{e}", source) is None for e in (0, count - 1)):
         raise UserError(f"{source}: a d3rlpy buffer that declares {count} episodes and does not hold them; cut short?")
     waiting: list[dict[str, NDArray[Any]]] = []
     steps, first = 0, 0
@@ -39,16 +41,16 @@ def read(file: Any, source: str) -> Iterator[Dataset]:
 
 
 def _episode(file: Any, number: int, source: str) -> dict[str, NDArray[Any]]:
-    from ropeval.data.readers.hdf5 import column
+    from ropeval.data.readers.hdf5 import column, own, single
 
     here = f"{source}: episode {number}"
-    if f"observations_{number}_0" in file:
+    if own(file, f"observations_{number}_0", source) is not None:
         raise UserError(f"{here} holds tuples of observations; flatten them to one vector per step first")
     for key in NEEDED:
-        if f"{key}_{number}" not in file:
+        if own(file, f"{key}_{number}", source) is None:
             raise UserError(f"{here} lacks {key}; written by another version of d3rlpy, or cut short?")
     observations, actions, rewards = (np.asarray(column(file, f"{k}_{number}", source)[()]) for k in NEEDED[:3])
-    terminated = bool(file[f"terminated_{number}"][()])
+    terminated = bool(single(file, f"terminated_{number}", source))
     steps = len(rewards)
     if steps == 0 or len(observations) != steps or len(actions) != steps:
         raise UserError(

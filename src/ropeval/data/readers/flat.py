@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data.column_names import NEVER, Mapped
 from ropeval.data.dataset import Dataset
-from ropeval.data.names import NEVER, Mapped
 
 PART = 1 << 19  # rows, about, in a part
 ReadRows = Callable[[str, slice], NDArray[Any]]

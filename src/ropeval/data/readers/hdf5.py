@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data.column_names import Mapped, check_found, find_names
 from ropeval.data.dataset import Dataset
-from ropeval.data.names import Mapped, check_found, find_names
 from ropeval.data.readers.flat import read_in_parts
+from ropeval.data.readers.format import LogFormat
 from ropeval.errors import UserError
 from ropeval.files import BOMB_BYTES, BOMB_RATIO, UNREADABLE
 
@@ -32,19 +33,42 @@ def open_hdf5(path: Path) -> Iterator[Any]:
         raise UserError(f"{path}: cannot be read as HDF5, damaged or cut short? ({reason})") from error
 
 
+def own(group: Any, name: str, source: str) -> Any:
+    """What lies under a name in this very file; None where nothing does. A link on the way is not followed: it may
+    lead out of the file. A dataset must hold its values itself."""
+    import h5py
+
+    found = group
+    for part in name.split("/"):
+        links = found.id.links if isinstance(found, h5py.Group) else None
+        if links is None or not links.exists(part.encode()):
+            return None
+        if links.get_info(part.encode()).type != h5py.h5l.TYPE_HARD:
+            raise UserError(
+                f"{source}: {part} is a link and points into another file, or may; copy the log into one file"
+            )
+        found = found[part]
+    if isinstance(found, h5py.Dataset) and (found.is_virtual or found.external):
+        raise UserError(f"{source}: {name} keeps its values in another file; copy the log into one file")
+    return found
+
+
+def single(file: Any, name: str, source: str) -> Any:
+    """One number or word."""
+    found = own(file, name, source)
+    if getattr(found, "shape", None) != ():
+        raise UserError(f"{source}: {name} is not a single value")
+    return found[()]
+
+
 def column(group: Any, name: str, source: str) -> Any:
     """A dataset of numbers inside a group: its own, of an honest size. Nothing is read yet."""
     import h5py
 
-    link = group.get(name, getlink=True)
-    if isinstance(link, h5py.ExternalLink):
-        raise UserError(f"{source}: {name} points into another file ({link.filename}); copy the log into one file")
-    found = group.get(name)
+    found = own(group, name, source)
     if not isinstance(found, h5py.Dataset):
         what = "a group" if isinstance(found, h5py.Group) else "missing"
         raise UserError(f"{source}: {name} is {what}, not a column; found {', '.join(list(group)[:20]) or 'nothing'}")
-    if found.is_virtual or found.external:
-        raise UserError(f"{source}: {name} keeps its values in another file; copy the log into one file")
     if found.shape is None or found.dtype.kind not in "fiubS":
         raise UserError(f"{source}: {name} holds {found.dtype}, not numbers")
     stored = found.id.get_storage_size()
@@ -115,6 +139,16 @@ def _column_names(file: Any) -> list[str]:
     """Columns at the top, and in `infos`."""
     import h5py
 
-    inner = file.get("infos")
+    inner = own(file, "infos", file.filename)
     nested = [f"infos/{name}" for name in inner] if isinstance(inner, h5py.Group) else []
     return [name for name in file if name not in ("infos", "metadata")] + nested
+
+
+HDF5 = LogFormat(
+    name="HDF5",
+    about="HDF5 of D4RL or d3rlpy",
+    recognises=lambda path, start: start.startswith(MAGIC),
+    read=read,
+    extensions=(".hdf5", ".h5"),
+    foreign=True,
+)

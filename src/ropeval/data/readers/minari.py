@@ -7,15 +7,17 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data.column_names import Mapped
 from ropeval.data.dataset import Dataset
-from ropeval.data.names import Mapped
 from ropeval.data.readers.flat import PART
+from ropeval.data.readers.format import LogFormat
 from ropeval.data.readers.spaces import Space, flatten_leaf, parse_space
 from ropeval.errors import UserError
 
@@ -45,9 +47,17 @@ def cache() -> Path:
     return Path(os.environ.get("MINARI_DATASETS_PATH") or Path.home() / ".minari" / "datasets")
 
 
-def find_id(text: str) -> Path | None:
-    """The folder of a dataset id such as `mujoco/hopper/medium-v0`, or None where the text is no id of the cache."""
-    return folder_of(cache() / text) if ID.match(text) and ".." not in text else None
+def find(text: str) -> Path | None:
+    """The folder of a dataset id such as `mujoco/hopper/medium-v0`; None where the text is no id. An id that the cache
+    does not hold is refused."""
+    if not ID.match(text):
+        return None
+    found = folder_of(cache() / text) if ".." not in text else None
+    if found is None:
+        near = get_close_matches(text, local_ids(), 3, 0.4)
+        but = f", but {', '.join(near)}" if near else ""
+        raise UserError(f"{text}: no such log; nor does Minari's cache ({cache()}) hold such an id{but}")
+    return found
 
 
 def local_ids() -> list[str]:
@@ -69,7 +79,7 @@ def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
         parse_space(about.get(key), f"{folder / METADATA}: {key}") for key in ("observation_space", "action_space")
     )
     notices = _action_notices(action_space)
-    from ropeval.data.readers.hdf5 import open_hdf5
+    from ropeval.data.readers.hdf5 import open_hdf5, own
 
     with open_hdf5(folder / DATA) as file:
         numbers = sorted(int(name[8:]) for name in file if name.startswith("episode_") and name[8:].isdecimal())
@@ -84,7 +94,8 @@ def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
         steps, first = 0, numbers[0]
         for number in numbers:
             here = f"{folder / DATA}: episode_{number}"
-            waiting.append(_episode(file[f"episode_{number}"], observation_space, action_space, here))
+            group = own(file, f"episode_{number}", str(folder / DATA))
+            waiting.append(_episode(group, observation_space, action_space, here))
             steps += len(waiting[-1]["rewards"])
             if steps >= PART or number == numbers[-1]:
                 whole = first == numbers[0] and number == numbers[-1]
@@ -124,9 +135,7 @@ def _action_notices(space: Space) -> tuple[str, ...]:
 
 
 def _episode(group: Any, observation_space: Space, action_space: Space, source: str) -> dict[str, NDArray[Any]]:
-    import h5py
-
-    from ropeval.data.readers.hdf5 import column
+    from ropeval.data.readers.hdf5 import column, own
 
     rewards, terminations, truncations = (
         np.asarray(column(group, name, source)[()]).reshape(-1) for name in ("rewards", "terminations", "truncations")
@@ -150,8 +159,8 @@ def _episode(group: Any, observation_space: Space, action_space: Space, source: 
     if steps == 0:
         raise UserError(f"{source} has no step; remove the episode")
     known = {}
-    if isinstance(group.get("infos", getlink=True), h5py.HardLink) and LOG_PROBS in group["infos"]:
-        known["log_probs"] = np.asarray(column(group["infos"], LOG_PROBS, f"{source}/infos")[()]).reshape(-1)[1:]
+    if own(group, f"infos/{LOG_PROBS}", source) is not None:
+        known["log_probs"] = np.asarray(column(group, f"infos/{LOG_PROBS}", source)[()]).reshape(-1)[1:]
     return {
         **known,
         "observations": observations[:-1],
@@ -165,7 +174,7 @@ def _episode(group: Any, observation_space: Space, action_space: Space, source: 
 
 def _flat(group: Any, name: str, space: Space, source: str) -> NDArray[np.float32]:
     """[T, size] of a space that may have branches, each a group of its own."""
-    from ropeval.data.readers.hdf5 import column
+    from ropeval.data.readers.hdf5 import column, own
 
     if not space.children:
         values = np.asarray(column(group, name, source)[()])
@@ -178,7 +187,17 @@ def _flat(group: Any, name: str, space: Space, source: str) -> NDArray[np.float3
             return flatten_leaf(space, values)
         except UserError as error:
             raise UserError(f"{source}: {name} has {error}") from error
-    inner = group.get(name)
+    inner = own(group, name, source)
     if inner is None or not hasattr(inner, "keys"):
         raise UserError(f"{source}: {name} is missing, but the space is a {space.kind}")
     return np.concatenate([_flat(inner, key, child, source) for key, child in space.children], axis=1)
+
+
+MINARI = LogFormat(
+    name="Minari dataset",
+    about="a Minari dataset (folder, or id of the local cache)",
+    recognises=lambda path, start: path.is_dir() and folder_of(path) is not None,
+    read=read,
+    foreign=True,
+    find=find,
+)

@@ -6,15 +6,18 @@ counts. Actions in words become numbers, in alphabetical order.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data.column_names import Mapped, check_found, find_names
 from ropeval.data.dataset import Dataset
-from ropeval.data.names import Mapped, check_found, find_names
 from ropeval.data.readers.flat import never_columns
+from ropeval.data.readers.format import LogFormat
 from ropeval.errors import UserError
 
 MAGIC = b"PAR1"
@@ -47,48 +50,60 @@ def read(path: Path, mapped: Mapped, parquet: bool) -> Iterator[Dataset]:
         elif name in ("terminations", "truncations"):
             columns[name] = _flags(frame[keys[0]], name, str(path))
         elif name == "episode_ids":
-            columns[name] = frame[keys[0]].rank("dense").to_numpy()  # any type will do: only sameness counts
-            if frame[keys[0]].null_count():
-                row = int(frame[keys[0]].is_null().arg_max() or 0)
-                raise UserError(f"{path}: {keys[0]} (episode_ids) is empty in row {row}; every step needs its episode")
+            columns[name] = _episode_ids(frame[keys[0]], str(path))
         elif name == "num_actions":
-            columns[name] = np.array(frame[keys[0]].max())
+            columns[name] = _numbers(frame[keys[0]].unique(), name, str(path))
         elif name != "time":
             columns[name] = _numbers(frame[keys[0]], name, str(path))
     yield Dataset.from_columns(columns | never_columns(mapped, frame.height), str(path), notices)
 
 
+def _episode_ids(series: Any, source: str) -> NDArray[Any]:
+    """Any type will do: only sameness counts. [N]"""
+    empty = series.is_null() | series.is_nan() if series.dtype.is_float() else series.is_null()
+    if empty.any():
+        row = int(empty.arg_max() or 0)
+        raise UserError(f"{source}: {series.name} (episode_ids) is empty in row {row}; every step needs its episode")
+    return np.asarray(series.rank("dense").to_numpy())
+
+
 def _names(path: Path, parquet: bool) -> list[str]:
     import polars
 
-    try:
+    with _polars_reading(path, parquet):
         if parquet:
-            return list(polars.read_parquet_schema(path))
-        head = polars.read_csv(path, n_rows=0, encoding="utf8", separator=_separator(path))
-        return head.columns
-    except Exception as error:  # polars raises its own family, and panics for some damage
-        raise _unreadable(path, parquet, error) from error
-    except BaseException as error:
-        if type(error).__name__ == "PanicException":
-            raise _unreadable(path, parquet, error) from error
-        raise
+            with path.open("rb") as file:  # a path would be taken for a pattern
+                return list(polars.read_parquet_schema(file))
+        names = polars.read_csv(path, n_rows=0, encoding="utf8", separator=_separator(path), glob=False).columns
+    for name in names:  # the second column of a name is called so by polars
+        first, mark, _ = name.rpartition("_duplicated_")
+        if mark and first in names:
+            raise UserError(f"{path}: two columns are called {first}; rename one, so that it is clear which is meant")
+    return names
 
 
 def _frame(path: Path, parquet: bool, wanted: list[str]) -> Any:
     import polars
 
-    try:
+    with _polars_reading(path, parquet):
         if parquet:
-            return polars.read_parquet(path, columns=wanted)
+            return polars.read_parquet(path, columns=wanted, glob=False)
         return polars.read_csv(
-            path, columns=wanted, infer_schema_length=10_000, separator=_separator(path), try_parse_dates=True
+            path, columns=wanted, infer_schema_length=None, separator=_separator(path), try_parse_dates=True, glob=False
         )
-    except Exception as error:
-        raise _unreadable(path, parquet, error) from error
+
+
+@contextmanager
+def _polars_reading(path: Path, parquet: bool) -> Iterator[None]:
+    """polars raises a family of its own, and panics (no `Exception`) at some damage."""
+    try:
+        yield
     except BaseException as error:
-        if type(error).__name__ == "PanicException":
-            raise _unreadable(path, parquet, error) from error
-        raise
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        kind = "Parquet" if parquet else "CSV"
+        raise UserError(f"{path}: cannot be read as {kind}, damaged or cut short? ({reason})") from error
 
 
 def _separator(path: Path) -> str:
@@ -96,11 +111,6 @@ def _separator(path: Path) -> str:
     with path.open("rb") as file:
         first = file.readline(1 << 20)
     return max(",;\t", key=lambda mark: first.count(mark.encode()))
-
-
-def _unreadable(path: Path, parquet: bool, error: BaseException) -> UserError:
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return UserError(f"{path}: cannot be read as {'Parquet' if parquet else 'CSV'}, damaged or cut short? ({reason})")
 
 
 def _ordered(frame: Any, found: Mapping[str, list[str]], source: str, notices: list[str]) -> Any:
@@ -187,3 +197,26 @@ def _flags(series: Any, name: str, source: str) -> NDArray[Any]:
         shown = repr(odd[0]) if len(odd) else "empty"
         raise UserError(f"{source}: {series.name} ({name}) is {shown} somewhere; flags must be 0 or 1, true or false")
     return np.asarray(words.is_in(list(TRUE)).to_numpy())
+
+
+def _looks_like_csv(path: Path, start: bytes) -> bool:
+    """Text with separators in its first line."""
+    return b"\0" not in start and any(mark in start.split(b"\n")[0] for mark in (b",", b";", b"\t"))
+
+
+PARQUET = LogFormat(
+    name="Parquet",
+    about="Parquet",
+    recognises=lambda path, start: start.startswith(MAGIC),
+    read=partial(read, parquet=True),
+    extensions=(".parquet",),
+    foreign=True,
+)
+CSV = LogFormat(
+    name="CSV",
+    about="CSV",
+    recognises=_looks_like_csv,
+    read=partial(read, parquet=False),
+    extensions=(".csv", ".tsv"),
+    guessed=True,
+)

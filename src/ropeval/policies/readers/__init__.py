@@ -1,1 +1,15 @@
-"""One file per format of policy: each gets a file's bytes and gives a `Policy`, or says why not."""
+"""Formats of policies: one file each, one line here. The first that recognises a file reads it; lists of them, in
+messages and in `--help`, are made from here."""
+
+from ropeval.policies.readers.deep_ope import DEEP_OPE
+from ropeval.policies.readers.format import PolicyFile, PolicyFormat, PolicyWord
+from ropeval.policies.readers.npz import NPZ
+from ropeval.policies.readers.onnx import ONNX
+from ropeval.policies.readers.python import PYTHON
+from ropeval.policies.readers.sb3 import STABLE_BASELINES
+from ropeval.policies.readers.uniform import UNIFORM
+
+FORMATS: tuple[PolicyFormat, ...] = (STABLE_BASELINES, NPZ, ONNX, DEEP_OPE)
+WORDS: tuple[PolicyWord, ...] = (UNIFORM, PYTHON)
+
+__all__ = ["FORMATS", "WORDS", "PolicyFile", "PolicyFormat", "PolicyWord"]

@@ -1,24 +1,33 @@
 """deep_ope (DOPE) pickles: a dict of NumPy weights, `fc0/weight`, …, `last_fc/weight`, `last_fc_log_std/weight`."""
 
-from pathlib import Path
 from typing import Any
 
 from ropeval.errors import UserError
-from ropeval.policies.gaussian import GaussianMLP, Mode
+from ropeval.policies.continuous import GaussianMLP
 from ropeval.policies.inert.arrays import GLOBALS, as_arrays, describe
 from ropeval.policies.inert.pickles import read_pickle
 from ropeval.policies.networks import ACTIVATIONS
+from ropeval.policies.readers.format import PolicyFile, PolicyFormat
 from ropeval.policies.readers.layers import check_finite, layer
 from ropeval.policies.readers.vecnormalize import VECNORMALIZE
 
 SQUASHED = {"tanh_gaussian": True, "gaussian": False}  # by the file's `output_distribution`
 
 
-def read_deep_ope(content: bytes, path: Path, where: str, mode: Mode | None) -> GaussianMLP:
+EXTENSIONS = (".pkl", ".pickle")
+START = 0x80  # of every pickle since protocol 2
+
+
+def recognises(file: PolicyFile) -> bool:
+    return file.archive is None and (file.content[0] == START or file.path.suffix in EXTENSIONS)
+
+
+def read(file: PolicyFile) -> GaussianMLP:
+    content, where = file.content, file.where
     if VECNORMALIZE.encode() in content.replace(b"\n", b".") or b"vec_normalize" in content[:200]:
         raise UserError(
             f"{where}: these are VecNormalize statistics, not a policy; give them with the policy, as "
-            f"POLICY.zip+{path.name}"
+            f"POLICY.zip+{file.path.name}"
         )
     described = read_pickle(content, GLOBALS, where)
     if not isinstance(described, dict):
@@ -34,9 +43,8 @@ def read_deep_ope(content: bytes, path: Path, where: str, mode: Mode | None) -> 
     hidden = [layer(arrays, f"fc{i}/weight", f"fc{i}/bias", where) for i in range(depth)]
     mean = layer(arrays, "last_fc/weight", "last_fc/bias", where)
     log_std = layer(arrays, "last_fc_log_std/weight", "last_fc_log_std/bias", where)
-    name = path.stem if mode is None else f"{path.stem}@{mode}"
     return GaussianMLP(
-        hidden, mean, log_std, mode=mode or "stochastic", name=name, activation=activation, squash=squash
+        hidden, mean, log_std, mode=file.mode or "stochastic", name=file.name, activation=activation, squash=squash
     )
 
 
@@ -45,3 +53,8 @@ def _choice(described: dict[Any, Any], field: str, default: str, choices: list[s
     if not isinstance(found, str) or found not in choices:
         raise UserError(f"{where}: its {field} is {describe(found)}; known are {', '.join(choices)}")
     return found
+
+
+DEEP_OPE = PolicyFormat(
+    name="deep_ope .pkl", extensions=EXTENSIONS, about="a deep_ope .pkl", recognises=recognises, read=read
+)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.errors import UserError
-from ropeval.policies.networks import Layer
+from ropeval.policies.networks import Layer, Range
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -40,3 +40,12 @@ def chain(arrays: Arrays, prefix: str, where: str, separator: str = ".") -> list
     inside = [name.removeprefix(start).removesuffix(end) for name in arrays if name.startswith(start)]
     places = sorted({int(place) for place in inside if place.isascii() and place.isdigit() and len(place) < 6})
     return [layer(arrays, f"{start}{i}{end}", f"{start}{i}{separator}bias", where) for i in places]
+
+
+def action_range(low: NDArray[Any], high: NDArray[Any], size: int, where: str) -> Range:
+    """The box of the actions, [A] each; refused where it is not one, or not of the network's size."""
+    if len(low) != size:
+        raise UserError(f"{where}: its bounds are of {len(low)} numbers, but its network gives {size}; damaged?")
+    if not (low < high).all():
+        raise UserError(f"{where}: its lowest action {low[:4]} is not below its highest {high[:4]} everywhere")
+    return low.astype(np.float32), high.astype(np.float32)

@@ -1,25 +1,31 @@
 """`.npz` policies: MLPs as plain arrays, in the names of deep_ope (Gaussian, or `logits`) or of Stable-Baselines3."""
 
-from pathlib import Path
-
 import numpy as np
 
 from ropeval.errors import UserError
-from ropeval.policies.gaussian import MODES, GaussianMLP, Mode
-from ropeval.policies.inert.archives import Archive
+from ropeval.policies.continuous import GaussianMLP
+from ropeval.policies.discrete import CategoricalMLP
 from ropeval.policies.inert.npy import read_arrays
 from ropeval.policies.networks import Layer, Range
-from ropeval.policies.onpolicy import CategoricalMLP
-from ropeval.policies.readers.layers import Arrays, chain, check_finite, layer
+from ropeval.policies.policy import MODES
+from ropeval.policies.readers.format import PolicyFile, PolicyFormat
+from ropeval.policies.readers.layers import Arrays, action_range, chain, check_finite, layer
 
 SB3_LOG_STD_RANGE = (-20.0, 2.0)
 
 
-def read_npz_policy(archive: Archive, path: Path, mode: Mode | None) -> GaussianMLP | CategoricalMLP:
-    where, arrays = archive.where, read_arrays(archive)
+def recognises(file: PolicyFile) -> bool:
+    return file.archive is not None and any(name.endswith(".npy") for name in file.archive.members)
+
+
+def read(file: PolicyFile) -> GaussianMLP | CategoricalMLP:
+    assert file.archive is not None
+    where, arrays = file.where, read_arrays(file.archive)
     check_finite(arrays, where)
     if "logits_w" in arrays:
-        return _categorical(arrays, path, where, mode)
+        file.refuse_modes_but(("stochastic", "mean"), "chooses among actions")
+        logits = layer(arrays, "logits_w", "logits_b", where)
+        return CategoricalMLP(_hidden(arrays, where), logits, file.mode or "stochastic", file.name, "relu")
     critic: list[Layer] = []
     log_std_range = None
     if "fc0_w" in arrays:
@@ -41,26 +47,13 @@ def read_npz_policy(archive: Archive, path: Path, mode: Mode | None) -> Gaussian
     if stored not in MODES:
         raise UserError(f"{where}: its field mode is {stored!r}; expected one of {', '.join(MODES)}")
     bounds = _action_range(arrays, mean[0].shape[0], where)
-    name = path.stem if mode is None else f"{path.stem}@{mode}"
-    return GaussianMLP(hidden, mean, log_std, log_std_range, bounds, mode or stored, name, critic)
+    return GaussianMLP(hidden, mean, log_std, log_std_range, bounds, file.mode or stored, file.name, critic)
 
 
 def deep_ope_layers(arrays: Arrays, where: str) -> tuple[list[Layer], Layer, Layer]:
     """Hidden layers, mean and log std, under the names `fc0_w, fc0_b, …, mean_w, mean_b, logstd_w, logstd_b`."""
-    return (
-        _hidden(arrays, where),
-        layer(arrays, "mean_w", "mean_b", where),
-        layer(arrays, "logstd_w", "logstd_b", where),
-    )
-
-
-def _categorical(arrays: Arrays, path: Path, where: str, mode: Mode | None) -> CategoricalMLP:
-    """A choice among actions: `fc0_w, fc0_b, …, logits_w, logits_b`."""
-    if mode == "offset":
-        raise UserError(f"{where}: it chooses among actions; its modes are stochastic and mean")
-    name = path.stem if mode is None else f"{path.stem}@{mode}"
-    logits = layer(arrays, "logits_w", "logits_b", where)
-    return CategoricalMLP(_hidden(arrays, where), logits, mode or "stochastic", name, "relu")
+    mean, log_std = (layer(arrays, f"{name}_w", f"{name}_b", where) for name in ("mean", "logstd"))
+    return _hidden(arrays, where), mean, log_std
 
 
 def _hidden(arrays: Arrays, where: str) -> list[Layer]:
@@ -71,11 +64,10 @@ def _hidden(arrays: Arrays, where: str) -> list[Layer]:
 def _action_range(arrays: Arrays, size: int, where: str) -> Range | None:
     if "action_low" not in arrays and "action_high" not in arrays:
         return None
-    bounds = []
-    for name in ("action_low", "action_high"):
-        if name not in arrays or arrays[name].shape != (size,) or arrays[name].dtype.kind != "f":
-            raise UserError(f"{where}: action_low and action_high must both be floats of shape ({size},)")
-        bounds.append(arrays[name].astype(np.float32))
-    if not (bounds[0] < bounds[1]).all():
-        raise UserError(f"{where}: action_low is not below action_high everywhere")
-    return bounds[0], bounds[1]
+    low, high = (arrays.get(name, np.zeros(0)) for name in ("action_low", "action_high"))
+    if any(bound.shape != (size,) or bound.dtype.kind != "f" for bound in (low, high)):
+        raise UserError(f"{where}: action_low and action_high must both be floats of shape ({size},)")
+    return action_range(low, high, size, where)
+
+
+NPZ = PolicyFormat(name=".npz", extensions=(".npz",), about="an .npz", recognises=recognises, read=read)

@@ -1,9 +1,9 @@
 """ONNX policies: observations in, actions out, deterministic. onnxruntime runs them, within bounds (`onnx` extra)."""
 
+import copy
 import hashlib
 import threading
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ropeval.errors import UserError
 from ropeval.policies.inert.onnx_file import check_onnx
 from ropeval.policies.policy import Policy, Space
+from ropeval.policies.readers.format import PolicyFile, PolicyFormat
 
 ROWS = 1024  # at a time: what a graph may do with them is bounded by MAX_MEMORY
 MAX_MEMORY = 256 * 2**20
@@ -56,23 +57,6 @@ class OnnxPolicy(Policy):
                 "is no function of the observation; export it with a batch size of 1"
             )
 
-    @classmethod
-    def read(cls, content: bytes, path: Path, mode: str | None) -> "OnnxPolicy":
-        where = f"policy {path}"
-        if mode not in (None, "mean"):
-            raise UserError(
-                f"{where}: an ONNX policy is deterministic, so that @{mode} means nothing here; leave it out"
-            )
-        check_onnx(content, where)
-        try:
-            return cls(_start(content), path.stem, hashlib.sha256(content).hexdigest())
-        except UserError:
-            raise
-        except ImportError:
-            raise UserError(f"{where}: ONNX needs onnxruntime; install it with: pip install 'ropeval[onnx]'") from None
-        except Exception as error:  # onnxruntime's own classes, none of which it exports
-            raise UserError(f"{where}: onnxruntime refuses it ({_first_line(error)})") from error
-
     def _describe_input(self) -> tuple[str, Any, int, bool]:
         inputs = self._session.get_inputs()
         if len(inputs) != 1:
@@ -98,9 +82,14 @@ class OnnxPolicy(Policy):
                 f"policy {self.name}: its actions are continuous, but the log's are discrete; if its output is a score "
                 "per action, export the graph with an ArgMax at its end"
             )
-        if self.discrete and space.discrete:
-            self.action_size = space.action_size
         super().check(space)
+
+    def _told(self, space: Space) -> "OnnxPolicy":
+        if not self.discrete:
+            return self
+        told = copy.copy(self)
+        told.action_size = space.action_size
+        return told
 
     def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
         rows = 1 if self._one_by_one else ROWS
@@ -164,3 +153,25 @@ def _start(content: bytes) -> Any:
 
 def _first_line(error: Exception) -> str:
     return ascii(str(error).splitlines()[0][:200])[1:-1] if str(error) else type(error).__name__
+
+
+def read(file: PolicyFile) -> OnnxPolicy:
+    file.refuse_modes_but(("mean",), "is deterministic, as every ONNX policy")
+    check_onnx(file.content, file.where)
+    try:
+        return OnnxPolicy(_start(file.content), file.path.stem, hashlib.sha256(file.content).hexdigest())
+    except UserError:
+        raise
+    except ImportError:
+        raise UserError(f"{file.where}: ONNX needs onnxruntime; install it with: pip install 'ropeval[onnx]'") from None
+    except Exception as error:  # onnxruntime's own classes, none of which it exports
+        raise UserError(f"{file.where}: onnxruntime refuses it ({_first_line(error)})") from error
+
+
+ONNX = PolicyFormat(
+    name=".onnx",
+    extensions=(".onnx",),
+    about="an .onnx",
+    recognises=lambda file: file.archive is None and file.path.suffix == ".onnx",  # its first bytes say nothing
+    read=read,
+)

@@ -6,10 +6,19 @@ import sys
 from typing import Any
 
 from ropeval.errors import UserError
-from ropeval.policies.policy import CallablePolicy, Policy
+from ropeval.policies.function import CallablePolicy
+from ropeval.policies.policy import Mode, Policy
+from ropeval.policies.readers.format import PolicyWord, refuse_modes_but
 
 
-def load_callable(text: str) -> Policy:
+def read(text: str, mode: Mode | None) -> Policy:
+    policy = _load(text)
+    allowed: tuple[Mode, ...] = ("mean",) if policy.deterministic else ("stochastic",)
+    refuse_modes_but(allowed, mode, f"is code, and {policy.kind}", f"policy {text}")
+    return policy
+
+
+def _load(text: str) -> Policy:
     module_name, _, attribute = text.rpartition(":")
     if "" not in sys.path:  # a console script does not look into the folder that it is called from
         sys.path.insert(0, "")
@@ -36,3 +45,11 @@ def load_callable(text: str) -> Policy:
             "policy or f(observations, rng) for a stochastic one"
         )
     return CallablePolicy(found, deterministic=len(needed) == 1, name=text)
+
+
+PYTHON = PolicyWord(
+    name="package.module:name",
+    about="package.module:name of a function f(observations) or f(observations, rng)",
+    recognises=lambda text: ":" in text and not text.startswith((".", "/")),
+    read=read,
+)

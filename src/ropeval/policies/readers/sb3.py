@@ -5,23 +5,19 @@ pickles of whatever was not plain. Of those only the two spaces and the last obs
 (schedules, classes, buffers) is never looked into.
 """
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 
 from ropeval.errors import UserError
-from ropeval.policies.gaussian import GaussianMLP, Mode
-from ropeval.policies.greedy import GreedyMLP
+from ropeval.policies.continuous import ClippedGaussianMLP, GaussianMLP, TanhMLP
+from ropeval.policies.discrete import CategoricalMLP, GreedyMLP
 from ropeval.policies.inert.archives import Archive
 from ropeval.policies.inert.tensors import read_tensors
 from ropeval.policies.networks import Layer, Range
-from ropeval.policies.onpolicy import CategoricalMLP, ClippedGaussianMLP
 from ropeval.policies.policy import Policy
+from ropeval.policies.readers.format import PolicyFile, PolicyFormat
 from ropeval.policies.readers.layers import Arrays, chain, check_finite, layer, weights
 from ropeval.policies.readers.npz import SB3_LOG_STD_RANGE
 from ropeval.policies.readers.sb3_settings import Settings
-from ropeval.policies.squashed import TanhMLP
 
 TRUSTED_CLASSES = ("stable_baselines3.", "sb3_contrib.tqc.")  # others may compute something else from the same weights
 NOT_MLPS = {
@@ -35,24 +31,26 @@ NOT_MLPS = {
 WAY_OUT = "; export it to ONNX, or wrap it in a Python function (package.module:name)"
 
 
-def read_sb3(archive: Archive, path: Path, mode: Mode | None, statistics_given: bool | None) -> Policy:
-    """`statistics_given`: whether VecNormalize statistics come with it; None: the user says that there are none."""
-    where = archive.where
-    settings = Settings.read(archive)
-    tensors = read_tensors(Archive(archive.read("policy.pth"), f"{where}: policy.pth"))
-    _refuse_what_is_no_mlp(settings, tensors, where)
-    check_finite(tensors, where)
-    settings.check_normalisation("action_net.weight" in tensors, statistics_given, path)
-    name = path.stem if mode is None else f"{path.stem}@{mode}"
-    for recognised_by, read in READERS.items():
+def recognises(file: PolicyFile) -> bool:
+    return file.archive is not None and {"policy.pth", "data"} <= set(file.archive.members)
+
+
+def read(file: PolicyFile) -> Policy:
+    assert file.archive is not None
+    settings = Settings.read(file.archive)
+    tensors = read_tensors(Archive(file.archive.read("policy.pth"), f"{file.where}: policy.pth"))
+    _refuse_what_is_no_mlp(settings, tensors, file.where)
+    check_finite(tensors, file.where)
+    settings.check_normalisation("action_net.weight" in tensors, file.normalised, file.path)
+    for recognised_by, family in FAMILIES.items():
         if recognised_by in tensors:
-            policy = read(tensors, settings, mode, name, where)
+            policy = family(tensors, settings, file)
             settings.check_observations(policy.observation_size)
             policy.observation_range = settings.observation_range
             return policy
     found = ", ".join(ascii(name[:40])[1:-1] for name in list(tensors)[:4]) or "nothing"
     raise UserError(
-        f"{where}: no known policy: expected the networks of SAC, TD3, DQN, PPO or A2C, found {found}{WAY_OUT}"
+        f"{file.where}: no known policy: expected the networks of SAC, TD3, DQN, PPO or A2C, found {found}{WAY_OUT}"
     )
 
 
@@ -76,50 +74,50 @@ def _refuse_what_is_no_mlp(settings: Settings, tensors: Arrays, where: str) -> N
 # --- one function per family, recognised by the name of one tensor ------------------------------------------------
 
 
-def _sac(tensors: Arrays, settings: Settings, mode: Mode | None, name: str, where: str) -> Policy:
-    mean = layer(tensors, "actor.mu.weight", "actor.mu.bias", where)
+def _sac(tensors: Arrays, settings: Settings, file: PolicyFile) -> Policy:
+    mean = layer(tensors, "actor.mu.weight", "actor.mu.bias", file.where)
     return GaussianMLP(
-        chain(tensors, "actor.latent_pi", where),
+        chain(tensors, "actor.latent_pi", file.where),
         mean,
-        layer(tensors, "actor.log_std.weight", "actor.log_std.bias", where),
+        layer(tensors, "actor.log_std.weight", "actor.log_std.bias", file.where),
         SB3_LOG_STD_RANGE,
-        _finite_box(settings, len(mean[0]), where),
-        mode or "stochastic",
-        name,
-        _critic(tensors, where),
+        _finite_box(settings, len(mean[0]), file.where),
+        file.mode or "stochastic",
+        file.name,
+        _critic(tensors, file.where),
         settings.activation("relu"),
     )
 
 
-def _td3(tensors: Arrays, settings: Settings, mode: Mode | None, name: str, where: str) -> Policy:
-    _refuse_modes(mode, ("mean",), "is deterministic", where)
-    *hidden, mean = chain(tensors, "actor.mu", where)
-    box = _finite_box(settings, len(mean[0]), where)
-    return TanhMLP(hidden, mean, box, name, _critic(tensors, where), settings.activation("relu"))
+def _td3(tensors: Arrays, settings: Settings, file: PolicyFile) -> Policy:
+    file.refuse_modes_but(("mean",), "is deterministic")
+    *hidden, mean = chain(tensors, "actor.mu", file.where)
+    box = _finite_box(settings, len(mean[0]), file.where)
+    return TanhMLP(hidden, mean, box, file.name, _critic(tensors, file.where), settings.activation("relu"))
 
 
-def _dqn(tensors: Arrays, settings: Settings, mode: Mode | None, name: str, where: str) -> Policy:
-    _refuse_modes(mode, ("mean",), "is deterministic (greedy)", where)
-    *hidden, values = chain(tensors, "q_net.q_net", where)
+def _dqn(tensors: Arrays, settings: Settings, file: PolicyFile) -> Policy:
+    file.refuse_modes_but(("mean",), "is deterministic (greedy)")
+    *hidden, values = chain(tensors, "q_net.q_net", file.where)
     settings.check_discrete(len(values[0]))
-    return GreedyMLP(hidden, values, name, settings.activation("relu"))
+    return GreedyMLP(hidden, values, file.name, settings.activation("relu"))
 
 
-def _on_policy(tensors: Arrays, settings: Settings, mode: Mode | None, name: str, where: str) -> Policy:
-    _refuse_modes(mode, ("stochastic", "mean"), "was not trained by the paper's authors", where)
-    shared = chain(tensors, "mlp_extractor.shared_net", where)  # before Stable-Baselines3 1.8
-    hidden = [*shared, *chain(tensors, "mlp_extractor.policy_net", where)]
-    output = layer(tensors, "action_net.weight", "action_net.bias", where)
-    taken: Any = mode or "stochastic"
+def _on_policy(tensors: Arrays, settings: Settings, file: PolicyFile) -> Policy:
+    file.refuse_modes_but(("stochastic", "mean"), "was not trained by the paper's authors")
+    shared = chain(tensors, "mlp_extractor.shared_net", file.where)  # before Stable-Baselines3 1.8
+    hidden = [*shared, *chain(tensors, "mlp_extractor.policy_net", file.where)]
+    output = layer(tensors, "action_net.weight", "action_net.bias", file.where)
+    mode, activation = file.mode or "stochastic", settings.activation("tanh")
     if settings.action_space.kind == "Discrete":
         settings.check_discrete(len(output[0]))
-        return CategoricalMLP(hidden, output, taken, name, settings.activation("tanh"))
+        return CategoricalMLP(hidden, output, mode, file.name, activation)
     box = settings.box(len(output[0]))
-    log_std = weights(tensors, "log_std", where)
-    return ClippedGaussianMLP(hidden, output, log_std, box, taken, name, settings.activation("tanh"))
+    log_std = weights(tensors, "log_std", file.where)
+    return ClippedGaussianMLP(hidden, output, log_std, box, mode, file.name, activation)
 
 
-READERS = {
+FAMILIES = {
     "actor.mu.weight": _sac,
     "actor.mu.0.weight": _td3,
     "q_net.q_net.0.weight": _dqn,
@@ -139,6 +137,10 @@ def _finite_box(settings: Settings, size: int, where: str) -> Range:
     return box
 
 
-def _refuse_modes(mode: Mode | None, allowed: tuple[Mode, ...], why: str, where: str) -> None:
-    if mode is not None and mode not in allowed:
-        raise UserError(f"{where}: it {why}, so that @{mode} means nothing here; leave it out")
+STABLE_BASELINES = PolicyFormat(
+    name="Stable-Baselines3 .zip",
+    extensions=(".zip",),
+    about="a Stable-Baselines3 .zip (with what VecNormalize.save wrote as STATISTICS)",
+    recognises=recognises,
+    read=read,
+)

@@ -18,6 +18,7 @@ from ropeval.policies.inert.arrays import as_array, as_arrays
 from ropeval.policies.inert.pickles import Made, read_pickle
 from ropeval.policies.inert.tensors import ORDERED
 from ropeval.policies.networks import ACTIVATIONS, Range
+from ropeval.policies.readers.layers import action_range
 from ropeval.policies.readers.spaces import GLOBALS as SPACE_GLOBALS
 from ropeval.policies.readers.spaces import DescribedSpace, as_space
 
@@ -79,12 +80,7 @@ class Settings:
         space = self.action_space
         if space.kind != "Box" or space.low is None or space.high is None:
             raise UserError(f"{self.where}: its actions are {space.kind}; only Box and Discrete actions are read")
-        if len(space.low) != size or not (space.low < space.high).all():
-            raise UserError(
-                f"{self.where}: its action space has {len(space.low)} numbers within [{space.low[:4]}, "
-                f"{space.high[:4]}], but its network gives {size}; damaged?"
-            )
-        return space.low, space.high
+        return action_range(space.low, space.high, size, self.where)
 
     def check_discrete(self, size: int) -> None:
         space = self.action_space

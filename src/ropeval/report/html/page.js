@@ -14,10 +14,10 @@
 
   const variable = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
-  // "@1/0.2" is the first colour of the palette with an opacity of 0.2.
+  // "@c1/0.2" is the first colour of the palette with an opacity of 0.2.
   function colour(word) {
     const [name, opacity] = word.slice(1).split("/");
-    const hex = variable(/^\d$/.test(name) ? "c" + name : name) || variable("ink");
+    const hex = variable(name) || variable("ink");
     if (opacity === undefined) return hex;
     const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
     return `rgba(${r},${g},${b},${Number(opacity)})`;

@@ -6,9 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from typing import Any
 
-from ropeval.report.html.blocks import Figure, Note, Series, Table, legend_html
-from ropeval.report.html.safe import data_block, escape, plot_data
+from ropeval.report.chart import Chart
+from ropeval.report.draw_page import to_plotly
+from ropeval.report.escape import data_block, escape, plot_data
+from ropeval.report.html.figure import figure_html, legend_html, numbers_html
+from ropeval.report.html.note import Note
+from ropeval.report.palette import DARK, LIGHT
+from ropeval.report.table import Table
+from ropeval.report.typeset import to_html
 from ropeval.version import __version__
 
 # Nothing is fetched, sent or framed, whatever a name in a log may contain; scripts run only if they are these two.
@@ -24,7 +31,7 @@ class Section:
 
     title: str
     intro: str = ""
-    blocks: list[str | Figure] = field(default_factory=list)  # HTML that is safe already, and figures
+    blocks: list[str | Chart] = field(default_factory=list)  # HTML that is safe already, and what is to be drawn
 
     def text(self, words: str) -> "Section":
         self.blocks.append(f"<p>{escape(words)}</p>")
@@ -46,21 +53,22 @@ class Section:
         self.blocks.append(f"<dl>{rows}</dl>")
         return self
 
-    def table(self, table: Table) -> "Section":
-        self.blocks.append(table.html())
+    def table(self, table: Table, row_headers: bool = True, whole: bool = False) -> "Section":
+        self.blocks.append(to_html(table, row_headers, whole))
         return self
 
     def note(self, note: Note) -> "Section":
         self.blocks.append(note.html())
         return self
 
-    def figure(self, figure: Figure) -> "Section":
-        self.blocks.append(figure)
+    def chart(self, chart: Chart) -> "Section":
+        """All panels in one picture."""
+        self.blocks.append(chart)
         return self
 
-    def figures(self, figures: Sequence[Figure], series: Sequence[Series] = ()) -> "Section":
-        """Small ones side by side where there is room, under one legend."""
-        self.blocks += [legend_html(series), '<div class="side">', *figures, "</div>"]
+    def panels(self, chart: Chart) -> "Section":
+        """A small picture for each panel, side by side where there is room, under one legend."""
+        self.blocks += [legend_html(chart.legend), '<div class="side">', *chart.apart(), "</div>", numbers_html(chart)]
         return self
 
 
@@ -69,7 +77,7 @@ class Page:
     """One HTML file, complete in itself.
 
     page = Page("Four policies", lead="The answer in one sentence.")
-    page.section("Values").figure(Figure(traces, layout, alt="…", table=Table(…))).text("…")
+    page.section("Values").chart(Chart(…)).table(Table(…)).text("…")
     page.html()
 
     Every word is escaped on its way in: there is no way to hand over markup.
@@ -86,10 +94,10 @@ class Page:
         return self.sections[-1]
 
     def html(self) -> str:
-        figures: list[Figure] = []
+        figures: list[dict[str, Any]] = []
         sections = [self._section(i, section, figures) for i, section in enumerate(self.sections, start=1)]
         scripts = [_asset("plotly/plotly-basic.min.js"), _asset("page.js")] if figures else []
-        drawn = [plot_data({"data": f.traces, "layout": {"height": f.height, **f.layout}}) for f in figures]
+        drawn = [plot_data(figure) for figure in figures]
         return "\n".join(
             [
                 '<!DOCTYPE html>\n<html lang="en">',
@@ -112,7 +120,7 @@ class Page:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
             f'<meta name="generator" content="ropeval {__version__}">\n<link rel="icon" href="data:,">\n'
-            f"<title>{escape(self.title)}</title>\n<style>\n{_asset('page.css')}</style>\n</head>"
+            f"<title>{escape(self.title)}</title>\n<style>\n{_colours()}{_asset('page.css')}</style>\n</head>"
         )
 
     def _header(self) -> str:
@@ -136,12 +144,13 @@ class Page:
         return f"<footer><p>{escape(' '.join(filter(None, words)))}</p>{without if drawn else ''}</footer>"
 
     @staticmethod
-    def _section(place: int, section: Section, figures: list[Figure]) -> str:
+    def _section(place: int, section: Section, figures: list[dict[str, Any]]) -> str:
         parts = []
         for block in section.blocks:
-            if isinstance(block, Figure):
-                parts.append(block.html(len(figures)))
-                figures.append(block)
+            if isinstance(block, Chart):
+                figure = to_plotly(block)
+                parts.append(figure_html(block, len(figures), figure["layout"]["height"]))
+                figures.append(figure)
             else:
                 parts.append(block)
         intro = f"<p>{escape(section.intro)}</p>" if section.intro else ""
@@ -149,6 +158,12 @@ class Page:
             f'<section id="s{place}" aria-labelledby="h{place}"><h2 id="h{place}">{escape(section.title)}</h2>'
             f"\n{intro}{''.join(parts)}</section>\n"
         )
+
+
+def _colours() -> str:
+    """The palette as the style sheet's variables; paper is light."""
+    light, dark = (" ".join(f"--{name}: {colour};" for name, colour in dress.items()) for dress in (LIGHT, DARK))
+    return f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root:not(.printing) {{ {dark} }} }}\n"
 
 
 @cache

@@ -1,12 +1,10 @@
-"""The answer in one sentence, and how to speak of it elsewhere."""
+"""The answer in one sentence, and the method that it is taken from."""
 
 from collections import Counter
 
 from ropeval.evaluation.result import SEVERITIES, Estimate
-from ropeval.report.html import Note
-from ropeval.report.run_page.outcome import BASELINES, Outcome, findings, place, worst
-from ropeval.report.table import number
-from ropeval.version import __version__
+from ropeval.report.labels import number
+from ropeval.report.run_page.outcome import BASELINES, Outcome, findings, worst
 
 PLURALS = {"severe": "severe findings", "warning": "warnings", "note": "notes"}
 SINGULARS = {"severe": "severe finding", "warning": "warning", "note": "note"}
@@ -95,40 +93,3 @@ def _against(outcome: Outcome, estimates: list[Estimate]) -> str:
         own = f" but {'has' if one else 'have'} severe findings of {'its' if one else 'their'} own" if doubtful else ""
         words.append(f"{' and '.join(others)} {'contradicts' if one else 'contradict'} it{own}")
     return ", and ".join(words) or "no warning speaks against it"
-
-
-def notes(outcome: Outcome) -> list[Note]:
-    """The findings by what they are, worst first: each with all the cases in which it was found."""
-    cases: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
-    for estimate in outcome.estimates:
-        for finding in findings(estimate):
-            key = (finding.severity, finding.code or finding.message, finding.advice)
-            cases.setdefault(key, []).append((f"{estimate.policy} by {estimate.method}", finding.message))
-    told = []
-    for (severity, code, advice), found in sorted(cases.items(), key=lambda item: place(item[0][0])):
-        messages = list(dict.fromkeys(message for _, message in found))
-        action = f"What to do: {advice}." if advice else ""
-        if len(messages) == 1:
-            everywhere = len(found) == len(outcome.estimates)
-            about = [f"all {len(found)} estimates"] if everywhere and len(found) > 1 else [who for who, _ in found]
-            told.append(Note(severity, messages[0], action, about))
-        else:
-            title = code.replace("_", " ").replace("-", " ")
-            told.append(Note(severity, title, action, [f"{who}: {message}" for who, message in found]))
-    return told
-
-
-def citation(outcome: Outcome) -> str:
-    """BibTeX for the software, and for the paper where its method was used."""
-    entries = [
-        "@software{ropeval,\n  title = {ropeval: off-policy evaluation from a fixed log},\n"
-        f"  author = {{The ropeval developers}},\n  version = {{{__version__}}}\n}}"
-    ]
-    if any("rope" in method.split("+")[0] for method in outcome.methods):
-        entries.append(
-            "@inproceedings{pavse2023rope,\n"
-            "  title = {State-Action Similarity-Based Representations for Off-Policy Evaluation},\n"
-            "  author = {Pavse, Brahma S. and Hanna, Josiah P.},\n"
-            "  booktitle = {Advances in Neural Information Processing Systems},\n  year = {2023}\n}"
-        )
-    return "\n\n".join(entries)

@@ -2,24 +2,20 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from ropeval.errors import UserError
 from ropeval.evaluation.result import Ranking
 from ropeval.files import write_text
-from ropeval.report.html import Note, Page, Shaded, Table
-from ropeval.report.run_page.coverage import distance_figure, map_figures
-from ropeval.report.run_page.headline import answer, citation, headline_method, notes
-from ropeval.report.run_page.intervals import intervals_figure
-from ropeval.report.run_page.marks import TRUTH, method_series, short
+from ropeval.report.html import Note, Page
+from ropeval.report.labels import shown
+from ropeval.report.run_page.citation import citation
+from ropeval.report.run_page.coverage import distance_chart, map_chart
+from ropeval.report.run_page.headline import answer, headline_method
+from ropeval.report.run_page.notes import notes
 from ropeval.report.run_page.outcome import Outcome, read_outcome
-from ropeval.report.run_page.training import (
-    MOST_POLICIES,
-    estimate_figures,
-    feature_figure,
-    feature_table,
-    loss_figure,
-)
+from ropeval.report.run_page.training import MOST_POLICIES, estimates_chart, feature_chart, feature_table, loss_chart
+from ropeval.report.run_page.values import values_chart
+from ropeval.report.table import Cell, Table, Value
 from ropeval.version import __version__
 
 NAME = "report.html"
@@ -35,6 +31,16 @@ def write_page(folder: Path, truth: Mapping[str, float] | None = None, out: Path
         raise UserError(f"{folder}: its files are not what ropeval {__version__} writes ({error!r})") from error
     write_text(path, html)
     return path
+
+
+def draw_curves(folder: Path) -> None:
+    """The page's picture of training as `curves.png` beside it, where something was trained."""
+    from ropeval.report.draw_paper import draw
+
+    outcome = read_outcome(folder)
+    chart = estimates_chart(outcome)
+    if chart is not None:
+        draw(chart, folder, ["png"], f"{' · '.join(_facts(outcome))} · ropeval {__version__}")
 
 
 def run_page(outcome: Outcome) -> Page:
@@ -80,7 +86,7 @@ def _add_values(page: Page, outcome: Outcome) -> None:
             f" The sentence above speaks for {method}, the learned method with least against it; which method is right "
             "cannot be seen from a log, so look at all of them."
         )
-    page.section("Values", intro).figure(intervals_figure(outcome))
+    page.section("Values", intro).chart(values_chart(outcome))
 
 
 def _add_warnings(page: Page, outcome: Outcome) -> None:
@@ -102,33 +108,30 @@ def _add_ranking(page: Page, outcome: Outcome) -> None:
     scores = list(dict.fromkeys(name for ranking in outcome.rankings for name in ranking.truth or {}))
     if scores:
         rows = [[r.method, *((r.truth or {}).get(name) for name in scores)] for r in outcome.rankings]
-        section.table(Table(["method", *scores], rows, "Against the true values, as the DOPE benchmark scores"))
+        caption = "Against the true values, as the DOPE benchmark scores"
+        section.table(Table(["method", *scores], rows, caption=caption))
     for ranking in outcome.rankings:
-        section.heading(ranking.method).table(_best(ranking)).table(_pairs(ranking))
+        section.heading(ranking.method).table(_best(ranking), row_headers=False).table(_pairs(ranking))
 
 
 def _best(ranking: Ranking) -> Table:
-    rows: list[list[Any]] = [
-        [place, policy, value, Shaded(f"{best:.2f}", best)]
+    rows: list[list[Cell | Value]] = [
+        [place, policy, value, Cell(f"{best:.2f}", share=best)]
         for place, (policy, value, best) in enumerate(
             zip(ranking.policies, ranking.values, ranking.best, strict=True), start=1
         )
     ]
     caption = f"By {ranking.method}, from {ranking.replicates:,} resamples"
-    return Table(["rank", "policy", "estimate", "probability of being best"], rows, caption, row_headers=False)
+    return Table(["rank", "policy", "estimate", "probability of being best"], rows, caption=caption)
 
 
 def _pairs(ranking: Ranking) -> Table:
-    rows: list[list[Any]] = []
-    for i, policy in enumerate(ranking.policies):
-        cells = [
-            Shaded("–", 0.0) if i == j else Shaded(f"{ranking.beats[i][j]:.2f}", ranking.beats[i][j])
-            for j in range(len(ranking.policies))
-        ]
-        rows.append([policy, *cells])
-    return Table(
-        ["worth more than", *map(short, ranking.policies)], rows, "Probability that the row's policy beats the column's"
-    )
+    rows: list[list[Cell | Value]] = [
+        [policy, *(Cell("–", share=0.0) if i == j else Cell(f"{p:.2f}", share=p) for j, p in enumerate(chances))]
+        for i, (policy, chances) in enumerate(zip(ranking.policies, ranking.beats, strict=True))
+    ]
+    caption = "Probability that the row's policy beats the column's"
+    return Table(["worth more than", *map(shown, ranking.policies)], rows, caption=caption)
 
 
 def _add_coverage(page: Page, outcome: Outcome) -> None:
@@ -139,37 +142,36 @@ def _add_coverage(page: Page, outcome: Outcome) -> None:
         "An estimate can only be as good as the log where the policy goes. Distances are between pairs of state and "
         "action, each column in units of its spread over the log.",
     )
-    section.figure(distance_figure(outcome))
-    maps = map_figures(outcome)
-    if maps:
+    section.chart(distance_chart(outcome))
+    maps = map_chart(outcome)
+    if maps is not None:
         section.heading("Maps").text(
             "Logged pairs in grey, the policy's in colour, on the two axes along which the log varies most. A "
             "percentage is the axis's share of the log's variance; the distances above leave nothing out."
         )
-        section.figures(maps)
+        section.panels(maps)
 
 
 def _add_training(page: Page, outcome: Outcome) -> None:
-    pictures = estimate_figures(outcome)
-    if not pictures:
+    chart = estimates_chart(outcome)
+    if chart is None:
         return
-    series = [look for method, look in method_series(outcome).items()] + ([TRUTH] if outcome.truth else [])
     section = page.section(
         "Training",
         "The estimate while its method learned: the mean of the members, and their range around it. A curve that still "
         "moves at its end was stopped too early.",
-    ).figures(pictures, series)
+    ).panels(chart)
     if len(outcome.policies) > MOST_POLICIES:
         section.text(
             f"The first {MOST_POLICIES} of {len(outcome.policies)} policies; curves.parquet holds all of them."
         )
-    losses = loss_figure(outcome)
-    if losses:
-        section.heading("Loss").figure(losses)
+    losses = loss_chart(outcome)
+    if losses is not None:
+        section.heading("Loss").chart(losses)
 
 
 def _add_features(page: Page, outcome: Outcome) -> None:
-    table, figure = feature_table(outcome), feature_figure(outcome)
+    table, chart = feature_table(outcome), feature_chart(outcome)
     if table is None:
         return
     section = page.section(
@@ -177,8 +179,8 @@ def _add_features(page: Page, outcome: Outcome) -> None:
         "A representation whose features hardly vary over the log, or all sit at the ends of their range, tells few "
         "states apart; an estimate built on it drifts to a constant.",
     )
-    if figure:
-        section.figure(figure)
+    if chart is not None:
+        section.chart(chart)
     section.table(table)
 
 

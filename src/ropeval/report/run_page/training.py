@@ -1,19 +1,18 @@
 """How the estimates, the losses and the features moved while training."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.evaluation.result import Estimate
-from ropeval.report.html import Figure, Series, Table
-from ropeval.report.run_page.marks import DASHES, TRUTH, method_series, short
+from ropeval.report.chart import Chart, Mark, Panel, Range, Series
+from ropeval.report.labels import number, shown
+from ropeval.report.palette import DASHES, Style
+from ropeval.report.run_page.legend import TRUTH, method_legend
 from ropeval.report.run_page.outcome import Curve, Outcome
-from ropeval.report.table import number
+from ropeval.report.table import Table, Value
 
 MOST_POINTS = 150  # of a curve: more could not be told apart
 MOST_POLICIES = 12  # with a picture of their own
-HEIGHT = 280
 FEATURES = {
     "feature_std": "std of a feature",
     "feature_size": "mean |feature|",
@@ -23,9 +22,24 @@ FEATURES = {
 }
 
 
-def estimate_figures(outcome: Outcome) -> list[Figure]:
-    """One picture per policy: the members' mean, the range of the members around it, baselines and truth as lines."""
-    return [_policy(outcome, policy) for policy in outcome.policies[:MOST_POLICIES] if _learned(outcome, policy)]
+def estimates_chart(outcome: Outcome) -> Chart | None:
+    """A panel per policy: the members' mean, the range of the members around it, baselines and truth as lines."""
+    learned = {policy: _learned(outcome, policy) for policy in outcome.policies[:MOST_POLICIES]}
+    learned = {policy: found for policy, found in learned.items() if found}
+    if not learned:
+        return None
+    legend = method_legend(outcome)
+    return Chart(
+        slug="curves",
+        title="Estimates over training",
+        caption="The mean of the members, and their range around it. Methods that learn nothing are level lines.",
+        panels=[_panel(outcome, policy, found) for policy, found in learned.items()],
+        legend=[*legend.values(), *([TRUTH] if outcome.truth else [])],
+        x_label="training step",
+        y_label="estimated value",
+        x_range=(0.0, max(float(curve.steps[-1]) for found in learned.values() for _, curve in found)),
+        table=_ends(learned),
+    )
 
 
 def _learned(outcome: Outcome, policy: str) -> list[tuple[Estimate, Curve]]:
@@ -39,116 +53,99 @@ def _learned(outcome: Outcome, policy: str) -> list[tuple[Estimate, Curve]]:
     return found
 
 
-def _policy(outcome: Outcome, policy: str) -> Figure:
-    looks, learned = method_series(outcome), _learned(outcome, policy)
-    last = max(int(curve.steps[-1]) for _, curve in learned)
-    traces: list[dict[str, Any]] = []
-    for estimate, curve in learned:
-        traces += _banded(looks[estimate.method], thinned(curve), estimate.diverged)
-    for estimate in outcome.of(policy):
-        if estimate.value is not None and estimate.method not in {e.method for e, _ in learned}:
-            traces.append(_level(looks[estimate.method], estimate.value, last))
+def _panel(outcome: Outcome, policy: str, learned: list[tuple[Estimate, Curve]]) -> Panel:
+    legend = method_legend(outcome)
+    drawn = [_series(legend[e.method].style, e, thinned(curve)) for e, curve in learned]
+    curved = {e.method for e, _ in learned}
+    marks = [
+        Mark(e.method, legend[e.method].style, e.value)
+        for e in outcome.of(policy)
+        if e.value is not None and e.method not in curved
+    ]
     if policy in outcome.truth:
-        traces.append(_level(TRUTH, outcome.truth[policy], last))
+        marks.append(Mark(TRUTH.group, TRUTH.style, outcome.truth[policy]))
     told = "; ".join(
         f"{e.method} ends at {number(e.value)}" if e.value is not None else f"{e.method} diverges" for e, _ in learned
     )
-    layout = {"xaxis": {"title": {"text": "training step"}, "rangemode": "tozero"}, "yaxis": _sane_range(traces)}
-    return Figure(
-        traces, layout, f"Estimates for {policy} over training: {told}.", title=short(policy),
-        table=_ends(learned), height=HEIGHT,
-    )  # fmt: skip
+    alt = f"Estimates for {policy} over training: {told}."
+    return Panel(policy, drawn, marks, y_range=_sane_range(learned, drawn, marks), alt=alt)
 
 
-def _banded(look: Series, curve: Curve, diverged: list[int]) -> list[dict[str, Any]]:
+def _series(style: Style, estimate: Estimate, curve: Curve) -> Series:
     """Mean and range of the members that can be believed; those that diverged as dotted lines, should all have."""
-    kept = [m for m in range(curve.values.shape[1]) if m not in diverged]
-    steps, values = curve.steps, curve.values[:, kept or slice(None)]
-    line = {
-        "type": "scatter", "mode": "lines", "name": look.name, "group": look.group, "x": steps, "y": mean(values),
-        "line": {"color": look.paint, "width": 2, "dash": "solid" if kept else "dot"},
-        "meta": look.name, "diverged": not kept,
-        "hovertemplate": "%{meta}: %{y:.4g} at step %{x}<extra></extra>",
-    }  # fmt: skip
-    if len(kept) < 2:
-        return [line]
-    edge = np.concatenate([values.min(axis=1), values.max(axis=1)[::-1]])
-    band = {
-        "type": "scatter", "mode": "lines", "group": look.group, "x": np.concatenate([steps, steps[::-1]]), "y": edge,
-        "fill": "toself", "fillcolor": f"{look.paint}/0.18", "line": {"width": 0}, "hoverinfo": "skip",
-    }  # fmt: skip
-    return [band, line]
+    kept = _kept(estimate, curve)
+    values = curve.values[:, kept or slice(None)]
+    band = (values.min(axis=1), values.max(axis=1)) if len(kept) > 1 else (None, None)
+    return Series(estimate.method, style if kept else style._replace(dash="dot"), curve.steps, mean(values), *band)
 
 
-def _level(look: Series, value: float, last: int) -> dict[str, Any]:
-    """A value that no training moves."""
-    return {
-        "type": "scatter", "mode": "lines", "name": look.name, "group": look.group, "x": [0, last], "y": [value, value],
-        "line": {"color": look.paint, "width": 1.5, "dash": "dash" if look is TRUTH else "dot"},
-        "meta": look.name, "hovertemplate": "%{meta}: %{y:.4g}<extra></extra>",
-    }  # fmt: skip
+def _kept(estimate: Estimate, curve: Curve) -> list[int]:
+    return [m for m in range(curve.values.shape[1]) if m not in estimate.diverged]
 
 
-def _sane_range(traces: list[dict[str, Any]]) -> dict[str, Any]:
+def _sane_range(learned: list[tuple[Estimate, Curve]], drawn: list[Series], marks: list[Mark]) -> Range | None:
     """Room for all that did not diverge; a curve that did leaves the picture instead of flattening it."""
-    axis = {"title": {"text": "estimated value"}}
-    lost = [t.pop("diverged", False) for t in traces]
-    if not any(lost) or all(lost):
-        return axis
-    seen = np.concatenate([np.asarray(t["y"], float) for t, bad in zip(traces, lost, strict=True) if not bad])
-    low, high = float(seen.min()), float(seen.max())
+    lost = [not _kept(estimate, curve) for estimate, curve in learned]
+    if not any(lost) or (all(lost) and not marks):
+        return None
+    sane = [series for series, bad in zip(drawn, lost, strict=True) if not bad]
+    ends = [end for series in sane for end in (series.y, series.low, series.high) if end is not None]
+    seen = np.concatenate([*ends, [mark.value for mark in marks]])
+    low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
     room = 0.08 * (high - low or 1.0)
-    return axis | {"range": [low - room, high + room]}
+    return low - room, high + room
 
 
-def _ends(learned: list[tuple[Estimate, Curve]]) -> Table:
-    quarters, rows = (0.25, 0.5, 0.75, 1.0), list[list[Any]]()
-    for estimate, curve in learned:
-        kept = [m for m in range(curve.values.shape[1]) if m not in estimate.diverged]
-        if kept:
-            means = mean(curve.values[:, kept])
-            rows.append([estimate.method, *(float(means[int(q * (len(means) - 1))]) for q in quarters)])
-    return Table(["method", *(f"at {q:.0%} of training" for q in quarters)], rows)
+def _ends(learned: dict[str, list[tuple[Estimate, Curve]]]) -> Table:
+    quarters, rows = (0.25, 0.5, 0.75, 1.0), list[list[Value]]()
+    for policy, found in learned.items():
+        for estimate, curve in found:
+            if kept := _kept(estimate, curve):
+                means = mean(curve.values[:, kept])
+                at = (float(means[int(q * (len(means) - 1))]) for q in quarters)
+                rows.append([policy, estimate.method, *at])
+    return Table(["policy", "method", *(f"at {q:.0%} of training" for q in quarters)], rows)
 
 
-def loss_figure(outcome: Outcome) -> Figure | None:
+def loss_chart(outcome: Outcome) -> Chart | None:
     """The training losses of all parts, on a scale where a factor is a distance."""
     return _all_policies(outcome, "loss", "loss, mean over the members", log=True)
 
 
-def feature_figure(outcome: Outcome) -> Figure | None:
+def feature_chart(outcome: Outcome) -> Chart | None:
     return _all_policies(outcome, "feature_std", "std of a feature over the log", log=False)
 
 
-def _all_policies(outcome: Outcome, metric: str, label: str, log: bool) -> Figure | None:
+def _all_policies(outcome: Outcome, metric: str, label: str, log: bool) -> Chart | None:
     """One line per policy, method and part: colour for the method, dashes for the policy."""
-    looks, policies = method_series(outcome), outcome.policies
+    legend, policies = method_legend(outcome), outcome.policies
     wanted = {t: c for t, c in outcome.curves.items() if t.metric == metric and t.policy in policies[:MOST_POLICIES]}
+    wanted = {t: c for t, c in wanted.items() if t.method in legend}
     if not wanted:
         return None
-    traces, rows = [], list[list[Any]]()
+    drawn, rows = list[Series](), list[list[Value]]()
     for trace, curve in wanted.items():
-        look, thin = looks.get(trace.method, Series(trace.method, 7)), thinned(curve)
-        means, dash = mean(thin.values), DASHES[policies.index(trace.policy) % len(DASHES)]
-        traces.append({
-            "type": "scatter", "mode": "lines", "name": f"{trace.policy}, {trace.method} ({trace.stage})",
-            "group": look.group, "x": thin.steps, "y": np.where(means > 0, means, np.nan) if log else means,
-            "line": {"color": look.paint, "width": 1.6, "dash": dash},
-            "meta": [short(trace.policy), trace.method, trace.stage],
-            "hovertemplate": "%{meta[0]}, %{meta[1]} (%{meta[2]}): %{y:.4g} at step %{x}<extra></extra>",
-        })  # fmt: skip
+        thin = thinned(curve)
+        means = mean(thin.values)
+        style = legend[trace.method].style._replace(dash=DASHES[policies.index(trace.policy) % len(DASHES)])
+        name = f"{shown(trace.policy)}, {trace.method} ({trace.stage})"
+        drawn.append(Series(trace.method, style, thin.steps, means, label=name))
         rows.append([trace.policy, trace.method, trace.stage, float(means[0]), float(means[-1])])
-    layout = {
-        "xaxis": {"title": {"text": "training step"}, "rangemode": "tozero"},
-        "yaxis": {"title": {"text": label}, **({"type": "log", "dtick": 1} if log else {"rangemode": "tozero"})},
-    }
-    used = dict.fromkeys(t.method for t in wanted)
-    return Figure(
-        traces, layout, f"{label}: {len(traces)} curves; their first and last values are in the table.",
-        "Dashes tell the policies apart; point at a line to see whose it is." if len(policies) > 1 else "",
+    seen = np.concatenate([series.y[np.isfinite(series.y)] for series in drawn] + [np.zeros(1)])
+    return Chart(
+        slug=metric,
+        title=label,
+        caption="Dashes tell the policies apart; point at a line to see whose it is." if len(policies) > 1 else "",
+        panels=[Panel("", drawn)],
+        legend=[legend[m] for m in dict.fromkeys(t.method for t in wanted)],
+        x_label="training step",
+        y_label=label,
+        y_log=log,
+        x_range=(0.0, max(float(series.x[-1]) for series in drawn)),
+        y_range=None if log else (0.0, 1.05 * (float(seen.max()) or 1.0)),
+        alt=f"{label}: {len(drawn)} curves; their first and last values are in the table.",
         table=Table(["policy", "method", "part", "at first", "in the end"], rows),
-        series=[looks[m] for m in used if m in looks], height=320,
-    )  # fmt: skip
+    )
 
 
 def feature_table(outcome: Outcome) -> Table | None:
@@ -162,7 +159,7 @@ def feature_table(outcome: Outcome) -> Table | None:
         return None
     metrics = [m for m in FEATURES if any(m in own for own in ends.values())]
     rows = [[*key, *(own.get(m) for m in metrics)] for key, own in ends.items()]
-    return Table(["policy", "method", "part", *(FEATURES[m] for m in metrics)], rows, "Means over the members.")
+    return Table(["policy", "method", "part", *(FEATURES[m] for m in metrics)], rows, caption="Means over the members.")
 
 
 def thinned(curve: Curve) -> Curve:

@@ -11,7 +11,6 @@ import pytest
 from ropeval.bench.results.report import write_report
 from ropeval.bench.results.rows import load_rows
 from ropeval.errors import UserError
-from ropeval.report.typeset import latex
 from tests.bench.studies import curve, hyper, row, runs, small_study, write_study
 
 WORDS = ["md", "tex", "csv", "html"]
@@ -166,12 +165,6 @@ def test_the_latex_document_compiles(tmp_path, hostile):
     command = ["pdflatex", "-no-shell-escape", "-halt-on-error", "-interaction=nonstopmode", "report.tex"]
     done = subprocess.run(command, cwd=out, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout[-2000:].decode(errors="replace")
-
-
-def test_latex_spells_out_what_tex_would_read():
-    assert latex("50% of a_b & $5 \\x") == r"50\% of a\_b \& \$5 \textbackslash{}x"
-    assert latex("β ≤ ∞†") == r"$\beta$ $\leq$ $\infty$$^\dagger$"
-    assert latex("é") == "(U+00E9)"
 
 
 def test_a_report_replaces_the_one_before_it_and_nothing_else(tmp_path):

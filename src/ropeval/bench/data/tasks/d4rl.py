@@ -5,7 +5,7 @@ the paper's "noise of 0.1" is this constant.
 """
 
 from ropeval.bench.data.tasks.task import PolicySource, paper_task
-from ropeval.policies.gaussian import Mode
+from ropeval.policies.policy import Mode
 
 ORIGIN = "deep_ope, the policies of Benchmarks for Deep Off-Policy Evaluation (gs://offline-rl/evaluation/d4rl)"
 SHA256 = {

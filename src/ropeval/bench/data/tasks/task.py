@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator, model_validator
 
-from ropeval.policies.gaussian import Mode
+from ropeval.policies.policy import Mode
 
 Split = Literal["dev", "test"]  # nothing is ever tuned on `test`
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)+")  # it becomes a folder, too

@@ -11,7 +11,8 @@ from scipy.stats import norm, qmc
 
 from ropeval.bench.data.truth import Answer
 from ropeval.bench.data.worlds.lineup import Lineup
-from ropeval.policies.onpolicy import CategoricalMLP
+from ropeval.errors import UserError
+from ropeval.policies.discrete import CategoricalMLP
 from ropeval.policies.policy import Policy
 
 CONTEXT, ACTIONS = 6, 5
@@ -49,8 +50,10 @@ def answer(policy: Policy) -> Answer:
 def _integral(policy: Policy, shift: int) -> float:
     points = qmc.Sobol(CONTEXT, seed=shift).random(POINTS)
     contexts = norm.ppf(np.clip(points, 1e-9, 1 - 1e-9))
-    chosen = [policy.log_prob(contexts.astype(np.float32), np.full(POINTS, action)) for action in range(ACTIONS)]
-    return float((np.exp(np.stack(chosen, axis=1)) * mean_rewards(contexts)).sum(axis=1).mean())
+    chances = policy.action_probabilities(contexts.astype(np.float32))  # [n, A]
+    if chances is None:
+        raise UserError(f"policy {policy.name}: it draws its actions and cannot tell how (it has no log_prob)")
+    return float((chances * mean_rewards(contexts)).sum(axis=1).mean())
 
 
 def _policies() -> dict[str, Policy]:

@@ -46,13 +46,10 @@ class Table:
 
     def probabilities(self, policy: Policy) -> Floats:
         """π(a|s) of every state, asked of the policy itself: [S, A]. Terminal rows mean nothing."""
-        seen, (states, actions, _) = self.observations.astype(np.float32), self.P.shape
-        if policy.has_log_prob:
-            columns = [policy.log_prob(seen, np.full(states, action)) for action in range(actions)]
-            return np.exp(np.stack(columns, axis=1))
-        if not policy.deterministic:
+        known = policy.action_probabilities(self.observations.astype(np.float32))
+        if known is None:
             raise UserError(f"policy {policy.name}: it draws its actions and cannot tell how (it has no log_prob)")
-        return np.eye(actions)[policy.sample(seen, np.random.default_rng(0))]
+        return known
 
 
 def make_table(

@@ -8,7 +8,9 @@ import numpy as np
 from ropeval.bench.results.rows import BASELINES, TRUTHS
 from ropeval.bench.results.scores import Floats, iqm, iqm_interval, performance_profile
 from ropeval.bench.results.summary import Runs, Summary, value_order
-from ropeval.report.charts import INK, Chart, Entry, Mark, Palette, Panel, Series, Style, error_range, slugs
+from ropeval.report.chart import Chart, Entry, Mark, Panel, Series, error_range
+from ropeval.report.labels import slugs
+from ropeval.report.palette import INK, Palette, Style
 
 THRESHOLDS = np.geomspace(0.01, 10.0, 61)  # the paper cuts its profiles off at 10, too
 NAMES = {"beta": "β, the weight of the angle", "dim": "d, the size of φ", "learning_rate": "learning rate"}

@@ -5,7 +5,7 @@ import polars as pl
 from ropeval.bench.results.rows import TRUTHS
 from ropeval.bench.results.scores import iqm_interval
 from ropeval.bench.results.summary import Summary
-from ropeval.report.charts import Chart
+from ropeval.report.chart import Chart
 
 
 def frames(summary: Summary) -> dict[str, pl.DataFrame]:

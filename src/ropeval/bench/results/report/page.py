@@ -1,16 +1,15 @@
 """The study as one page that needs nothing else: the same tables, and the same figures to point at and zoom into."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ropeval.bench.results.rows import TRUTHS
-from ropeval.report.charts import Chart, shown
+from ropeval.report.chart import Chart
 from ropeval.report.html import Note, Page, Section
-from ropeval.report.html import Table as PageTable
-from ropeval.report.html.chart import to_figure
-from ropeval.report.typeset import Table
+from ropeval.report.table import Table, Value
 
 if TYPE_CHECKING:
     from ropeval.bench.results.report.write import Report
@@ -33,47 +32,44 @@ def as_page(report: "Report") -> Page:
     first = page.section("At a glance")
     for fact in report.facts:
         first.note(Note(*fact))
-    first.table(_table(tables["overall"]))
-    _figures(page.section("The two true values", "Which method looks good depends on what it is compared with."), [
-        charts.get("two-truths"), charts.get("estimates")], report).table(_table(tables["both-truths"])).table(
-        _table(tables["true-values"]))  # fmt: skip
+    _tables(first, [tables["overall"]])
+    section = page.section("The two true values", "Which method looks good depends on what it is compared with.")
+    _figures(section, [charts.get("two-truths"), charts.get("estimates")], report)
+    _tables(section, [tables["both-truths"], tables["true-values"]])
     for truth, name in TRUTHS.items():
         slug = truth.replace("_", "-")
-        section = page.section(f"Errors against the {name}").table(_table(tables[f"overview-{slug}"]))
+        section = page.section(f"Errors against the {name}")
+        _tables(section, [tables[f"overview-{slug}"]])
         _figures(section, [c for s, c in charts.items() if s.startswith("errors-") and f"-{slug}-" in s], report)
         _figures(section, [charts.get(f"profiles-{slug}")], report)
         _figures(section, [c for s, c in charts.items() if s.startswith("sensitivity-") and s.endswith(slug)], report)
-        section.table(_table(tables[f"scores-{slug}"]))
+        _tables(section, [tables[f"scores-{slug}"]])
     training = [c for s, c in charts.items() if s.startswith(("loss-", "feature-"))]
     if training:
         _figures(page.section("Training", "Losses, and what became of the features."), training, report)
     if report.missing:
-        section = page.section("What is missing")
-        for table in report.missing:
-            section.table(_table(table))
+        _tables(page.section("What is missing"), report.missing)
     return page
 
 
-def _figures(section: Section, charts: "Sequence[Chart | None]", report: "Report") -> Section:
+def _figures(section: Section, charts: "Sequence[Chart | None]", report: "Report") -> None:
     for chart in charts:
         if chart is not None:
-            section.heading(chart.title).figure(to_figure(chart, _ends(chart), report.source))
-    return section
+            caption = f"{chart.caption} {report.source}"
+            section.heading(chart.title).chart(replace(chart, caption=caption, table=_ends(chart)))
 
 
-def _table(table: Table) -> PageTable:
+def _tables(section: Section, tables: Sequence[Table]) -> None:
     """Numbers stay in one line; reasons, the last column of what is missing, are sentences and may break."""
-    words = table.left == len(table.columns)
-    rows = [[c.text if words else shown(c.text, 60) + (" ★" if c.bold else "") for c in row] for row in table.cells()]
-    caption = f"{table.title}. {table.caption.replace('bold', 'starred')} {table.source}"
-    return PageTable([shown(c, 40) for c in table.columns], rows, caption, whole=not words)
+    for table in tables:
+        section.table(table, whole=table.left != len(table.columns))
 
 
-def _ends(chart: Chart) -> PageTable:
+def _ends(chart: Chart) -> Table:
     """Where every line ends and every point lies: panels down, series across."""
     drawn = [[*(s.group for s in panel.series), *(m.group for m in panel.marks)] for panel in chart.panels]
     groups = list(dict.fromkeys(group for panel in drawn for group in panel))
-    rows: list[list[str | float | None]] = []
+    rows: list[list[Value]] = []
     for panel in chart.panels:
         ends: dict[str, float | str] = {}
         for mark in panel.marks:
@@ -84,4 +80,5 @@ def _ends(chart: Chart) -> PageTable:
                 ends[series.group] = value if np.isfinite(value) else "diverged"
         rows.append([panel.title, *(ends.get(group) for group in groups)])
     last = "the last point of each series" if chart.y_names is None else "one point of each series"
-    return PageTable(["panel", *groups], rows, f"{chart.title}: {last}. All points are in the CSV of the same name.")
+    caption = f"{chart.title}: {last}. All points are in the CSV of the same name."
+    return Table(["panel", *groups], rows, caption=caption)

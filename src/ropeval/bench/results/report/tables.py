@@ -9,8 +9,8 @@ from ropeval.bench.results.missing import Gap
 from ropeval.bench.results.rows import BASELINES, TRUTHS, Failure
 from ropeval.bench.results.scores import Interval, iqm
 from ropeval.bench.results.summary import CHOICES, Score, Summary
-from ropeval.report.table import number
-from ropeval.report.typeset import Cell, Table
+from ropeval.report.labels import number
+from ropeval.report.table import Cell, Table
 
 ORACLE = (
     "† chosen with the true value, which nobody has in practice: read it as the most that tuning could give, "
@@ -56,7 +56,7 @@ def overall(summary: Summary, source: str) -> Table:
         "intervals; the lowest is bold among the methods that were run on all tasks. Beats both baselines: on how many "
         f"tasks the IQM is lower than that of mean-reward and of mean-return. {RULE} {ORACLE}"
     )
-    return Table("overall", "All tasks together", caption, columns, rows, source=source)
+    return Table(columns, rows, "All tasks together", caption, "overall", 1, source)
 
 
 def wins(summary: Summary, truth: str, method: str, choice: str) -> str:
@@ -92,7 +92,7 @@ def overview(summary: Summary, truth: str, source: str) -> Table:
         f"The lowest default is bold. {RULE} {ORACLE}"
     )
     title = f"RMAE against the {TRUTHS[truth]}, by task and method"
-    return Table(f"overview-{_slug(truth)}", title, caption, ["task", *summary.methods], rows, source=source)
+    return Table(["task", *summary.methods], rows, title, caption, f"overview-{_slug(truth)}", 1, source)
 
 
 def scores(summary: Summary, truth: str, source: str) -> Table:
@@ -134,7 +134,7 @@ def scores(summary: Summary, truth: str, source: str) -> Table:
         "IQM of RMAE over seeds [95 % bootstrap interval]; each task's lowest default is bold. The interval of best† "
         f"is that of the chosen setting and does not cover the choosing. – : no grid was run. {RULE} {ORACLE}"
     )
-    return Table(f"scores-{_slug(truth)}", f"RMAE against the {TRUTHS[truth]}", caption, columns, rows, 2, source)
+    return Table(columns, rows, f"RMAE against the {TRUTHS[truth]}", caption, f"scores-{_slug(truth)}", 2, source)
 
 
 def both_truths(summary: Summary, source: str) -> Table:
@@ -159,7 +159,7 @@ def both_truths(summary: Summary, source: str) -> Table:
         "The same runs, at the default setting, scored against both definitions of the true value: IQM of the "
         f"estimates that did not diverge, and IQM of RMAE. The two are never mixed in one number. {RULE}"
     )
-    return Table("both-truths", "The two value definitions side by side", caption, columns, rows, 2, source)
+    return Table(columns, rows, "The two value definitions side by side", caption, "both-truths", 2, source)
 
 
 def true_values(summary: Summary, source: str) -> Table:
@@ -180,7 +180,7 @@ def true_values(summary: Summary, source: str) -> Table:
         "|value of π_e − value of the random policy|. Known to: 1.96 standard errors of π_e's value in units of RMAE; "
         "differences below it mean nothing."
     )
-    return Table("true-values", "True values", caption, columns, rows, source=source)
+    return Table(columns, rows, "True values", caption, "true-values", 1, source)
 
 
 def _gaps(gaps: Sequence[Gap], source: str) -> Table:
@@ -196,14 +196,13 @@ def _gaps(gaps: Sequence[Gap], source: str) -> Table:
     ]
     caption = "Runs that the study names and that are not there. Tables and figures show what is there."
     columns = ["task", "method", "setting", "runs", "reason"]
-    return Table("missing", "What is missing", caption, columns, rows, 5, source)
+    return Table(columns, rows, "What is missing", caption, "missing", 5, source)
 
 
 def _failures(failures: Sequence[Failure], source: str) -> Table:
     rows = [[f.unit, f.task, f.method, setting(f.hyper), f.error] for f in failures]
-    return Table(
-        "failed", "Units that failed", "", ["unit", "task", "method", "settings in common", "reason"], rows, 5, source
-    )
+    columns = ["unit", "task", "method", "settings in common", "reason"]
+    return Table(columns, rows, "Units that failed", "", "failed", 5, source)
 
 
 # --- words for numbers ------------------------------------------------------------------------------------------

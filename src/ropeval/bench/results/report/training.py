@@ -7,7 +7,8 @@ from ropeval.bench.results.report.charts import legend
 from ropeval.bench.results.rows import BASELINES, TRUTHS
 from ropeval.bench.results.scores import iqm
 from ropeval.bench.results.summary import Runs, Summary
-from ropeval.report.charts import Chart, Entry, Mark, Palette, Panel, Series, error_range, joined
+from ropeval.report.chart import Chart, Entry, Mark, Panel, Series, error_range, joined
+from ropeval.report.palette import Palette
 
 Curves = dict[Name, Curve]
 FEATURES = {

@@ -22,8 +22,11 @@ from ropeval.bench.results.summary import Summary, summarise
 from ropeval.bench.results.together import Results, load_results
 from ropeval.errors import UserError, unknown_name
 from ropeval.files import write_atomically, write_text
-from ropeval.report.charts import Chart, Palette
-from ropeval.report.typeset import PREAMBLE, Table, latex, markdown, to_latex, to_markdown
+from ropeval.report.chart import Chart
+from ropeval.report.escape import latex, markdown
+from ropeval.report.palette import Palette
+from ropeval.report.table import Table
+from ropeval.report.typeset import PREAMBLE, to_latex, to_markdown
 
 FORMATS = ("md", "tex", "csv", "png", "pdf", "html")
 CURVE_POINTS = 50  # of each line; a panel is not wide enough for more
@@ -209,7 +212,7 @@ def _write(report: Report, out: Path, formats: Sequence[str], processes: int, sa
 
 def _draw(report: Report, folder: Path, kinds: list[str], processes: int, say: Progress) -> list[Path]:
     """All figures, in several processes where they are large: drawing is most of the work."""
-    from ropeval.report.draw import draw
+    from ropeval.report.draw_paper import draw
 
     jobs = [(chart, folder, kinds, report.source) for chart in report.charts]
     share = 0.7 / max(1, len(jobs))

@@ -1,0 +1,134 @@
+"""What the columns of a log are called: Minari's names, what others call them, and what the user says.
+
+`--columns terminations=done` and `--columns observations=s0,s1,x*` map a log's own names to ours.
+"""
+
+import fnmatch
+from collections.abc import Iterable, Mapping, Sequence
+
+from ropeval.errors import UserError, unknown_name
+
+Mapped = dict[str, list[str]]  # our name -> the log's names, or patterns of them
+
+# Our name, and under which names others keep the same thing. `done` is missing on purpose: it does not say whether
+# the task ended or was cut off, and that decides whether the value beyond counts.
+ALIASES: dict[str, tuple[str, ...]] = {
+    "observations": ("observation", "obs", "states", "state"),
+    "actions": ("action",),
+    "rewards": ("reward",),
+    "terminations": ("termination", "terminated", "terminals", "terminal"),
+    "truncations": ("truncation", "truncated", "timeouts", "timeout"),
+    "next_observations": ("next_observation", "next_obs", "next_states", "next_state"),
+    "episode_ids": ("episode_id", "episode", "episodes", "trajectory_id", "traj_id"),
+    "log_probs": ("log_prob", "action_log_probs", "logp"),
+    "num_actions": (),
+    "time": ("timestep", "step", "t"),
+}
+REQUIRED = ("observations", "actions", "rewards", "terminations", "truncations")
+AMBIGUOUS = ("done", "dones", "end", "ends", "last", "is_last")
+DIGITS = 9  # of a number in a column's name; Python reads no integer of thousands
+NEVER = "never"  # instead of a column of flags
+
+
+def parse_columns(assignments: Iterable[str]) -> Mapped:
+    """`["observations=s0,s1", "rewards=r"]`, as typed after `--columns`."""
+    mapped: Mapped = {}
+    for text in assignments:
+        name, equals, value = text.partition("=")
+        names = [part.strip() for part in value.split(",") if part.strip()]
+        if not equals or not names:
+            raise UserError(f"--columns {text}: expected NAME=COLUMN[,COLUMN…], for example observations=s0,s1,s2")
+        name = "episode_ids" if name.strip() in ALIASES["episode_ids"] else name.strip()
+        check_names([name])
+        mapped[name] = mapped.get(name, []) + names
+    return mapped
+
+
+def check_names(names: Iterable[str]) -> None:
+    for name in names:
+        if name not in ALIASES:
+            raise unknown_name("column of a log", name, list(ALIASES))
+
+
+def find_names(available: Sequence[str], mapped: Mapping[str, list[str]], source: str) -> dict[str, list[str]]:
+    """Which of the `available` columns are which of ours: as mapped, else by name, alias, or number (`obs_0`)."""
+    check_names(mapped)
+    found = {}
+    for ours, aliases in ALIASES.items():
+        if ours in mapped:
+            if mapped[ours] != [NEVER]:
+                found[ours] = _matching(mapped[ours], available, ours, source)
+            continue
+        for name in (ours, *aliases):
+            if name in available:
+                found[ours] = [name]
+                break
+            numbered = numbered_columns(name, available, source)
+            if numbered:
+                found[ours] = numbered
+                break
+    return found
+
+
+def numbered_columns(name: str, available: Iterable[str], source: str) -> list[str]:
+    """`name_0`, `name_1`, … (or with a point, or in brackets) among the columns, in the order of the numbers."""
+    places: dict[int, str] = {}
+    for column in available:
+        number = column.removeprefix(name).strip("_.[]")
+        if column.startswith(name) and number.isdecimal() and len(number) <= DIGITS and column != name + number:
+            other = places.setdefault(int(number), column)
+            if other != column:
+                raise UserError(
+                    f"{source}: {other} and {column} are both number {int(number)} of {name}; rename one, or say which "
+                    f"columns are meant with --columns {name}=…"
+                )
+    return [places[i] for i in sorted(places)]
+
+
+def _matching(patterns: list[str], available: Sequence[str], ours: str, source: str) -> list[str]:
+    found: list[str] = []
+    for pattern in patterns:
+        names = [pattern] if pattern in available else fnmatch.filter(available, pattern)
+        if not names:
+            shown = ", ".join(available[:20]) + (" …" if len(available) > 20 else "")
+            raise UserError(f"{source}: --columns says {ours}={pattern}, but there is no such column; found {shown}")
+        found += sorted(names, key=_natural) if pattern not in available else names
+    return found
+
+
+def _natural(name: str) -> tuple[str, int]:
+    """x2 before x10."""
+    head = name.rstrip("0123456789")
+    return head, int(name[len(head) :][-DIGITS:] or -1)
+
+
+def missing_message(source: str, missing: Sequence[str], available: Sequence[str]) -> str:
+    """What to do about columns that no name led to."""
+    shown = ", ".join(sorted(available)[:20]) + (" …" if len(available) > 20 else "") if available else "nothing"
+    text = f"{source}: missing {', '.join(missing)}; found {shown}. "
+    unclear = [name for name in available if name.lower() in AMBIGUOUS]
+    if unclear and ("terminations" in missing or "truncations" in missing):
+        return text + (
+            f"Does {unclear[0]!r} mean that the task ended (--columns terminations={unclear[0]}) or that the episode "
+            f"was cut off (--columns truncations={unclear[0]})? The other is then --columns …={NEVER}, if it never "
+            "happens"
+        )
+    if missing == ["truncations"]:
+        return text + (
+            f"Give episode_ids, so that the ends of episodes can be seen, or --columns truncations={NEVER} if no "
+            "episode was ever cut off"
+        )
+    return text + f"The names are Minari's; map your own with --columns {missing[0]}=YOUR_COLUMN"
+
+
+def check_found(
+    found: Mapping[str, object], mapped: Mapping[str, list[str]], available: Sequence[str], source: str
+) -> None:
+    """Refuse a log that lacks a needed column. With episode_ids, truncations follow from the ends of episodes."""
+    never = [name for name, value in mapped.items() if value == [NEVER]]
+    for name in never:
+        if name not in ("terminations", "truncations"):
+            raise UserError(f"--columns {name}={NEVER}: only terminations and truncations can be said never to happen")
+    missing = [name for name in REQUIRED if name not in found and name not in never]
+    if missing and not (missing == ["truncations"] and "episode_ids" in found):
+        raise UserError(missing_message(source, missing, available))

@@ -1,0 +1,62 @@
+"""Any Python function as a policy."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropeval.errors import UserError
+from ropeval.policies.policy import Policy, Space
+
+
+class CallablePolicy(Policy):
+    """Any Python function: `f(observations)` if deterministic, `f(observations, rng)` if stochastic.
+
+    `log_prob(observations, actions) -> [n]` is optional, and only importance sampling asks for it; a function may
+    also carry it as an attribute of that name.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        deterministic: bool,
+        name: str | None = None,
+        log_prob: Callable[..., Any] | None = None,
+    ):
+        self.name = name or str(getattr(function, "__name__", "function"))
+        self.deterministic = deterministic
+        self._function = function
+        self._log_prob: Callable[..., Any] | None = log_prob or getattr(function, "log_prob", None)
+
+    def _told(self, space: Space) -> "CallablePolicy":
+        told = copy.copy(self)
+        told.discrete, told.action_size = space.discrete, space.action_size
+        return told
+
+    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+        try:
+            answer = self._function(observations) if self.deterministic else self._function(observations, rng)
+        except Exception as error:  # the user's own code: say that it was theirs, and what it said
+            raise UserError(
+                f"policy {self.name}: it failed on observations of shape {observations.shape}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        return np.asarray(answer)
+
+    @property
+    def has_log_prob(self) -> bool:
+        return not self.deterministic and self._log_prob is not None
+
+    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+        if self._log_prob is None:
+            return super().log_prob(observations, actions)
+        try:
+            answer = self._log_prob(observations, actions)
+        except Exception as error:  # the user's own code again
+            raise UserError(
+                f"policy {self.name}: its log_prob failed on observations of shape {observations.shape} and actions "
+                f"of shape {actions.shape}: {type(error).__name__}: {error}"
+            ) from error
+        return np.asarray(answer)

@@ -1,0 +1,80 @@
+"""A run's results in the terminal: one table, the warnings in full below it, and who is probably the best."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from ropeval.evaluation.rank import Truth
+from ropeval.evaluation.result import Estimate, Ranking
+from ropeval.report.labels import number
+from ropeval.report.table import Cell, Table, Value
+from ropeval.report.typeset import to_terminal
+
+
+def print_results(results: Sequence[Estimate], console: Console, truth: Truth | None = None) -> None:
+    """One row per policy and method; numbers in the last column point at the sentences below."""
+    sentences = list(dict.fromkeys(w for r in results for w in r.warnings))
+    console.print(to_terminal(results_table(results, sentences, truth)))
+    console.print()
+    for place, sentence in enumerate(sentences, start=1):
+        console.print(Text.assemble((str(place), "yellow"), "  ", sentence), soft_wrap=True)
+
+
+def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: Truth | None = None) -> Table:
+    rows: list[list[Cell | Value]] = []
+    rules = []
+    last = None
+    for r in results:
+        if last not in (None, r.policy):
+            rules.append(len(rows))
+        name = Cell(r.policy, below=r.policy_kind) if r.policy != last else Cell("")
+        last = r.policy
+        estimate = Cell("diverged", tone="severe") if r.value is None else Cell(r.value)
+        known = _truth_cells(r, truth) if truth else ()
+        notes = " ".join(str(sentences.index(w) + 1) for w in r.warnings)
+        rows.append([name, r.method, estimate, _spread(r), *known, Cell(notes, tone="warning")])
+    told = ("true\nvalue", "error") if truth else ()
+    columns = ["policy", "method", "estimate", _interval_heading(results), *told, "warnings"]
+    return Table(columns, rows, left=2, rules=rules)
+
+
+def _truth_cells(result: Estimate, truth: Truth) -> tuple[Value, str]:
+    true = truth.get(result.policy)
+    if true is None or result.value is None:
+        return true, "–"
+    error = result.value - true
+    relative = f" ({abs(error / true):.0%})" if true else ""
+    return true, f"{error:+.3g}{relative}" if abs(error) < 1e4 else f"{error:+,.0f}{relative}"
+
+
+def print_ranking(rankings: Sequence[Ranking], console: Console) -> None:
+    """How probable it is that each policy is the best of them, by method; and the scores where the truth is known."""
+    if rankings:
+        console.print(to_terminal(ranking_table(rankings)))
+        console.print()
+
+
+def ranking_table(rankings: Sequence[Ranking]) -> Table:
+    policies = list(dict.fromkeys(name for ranking in rankings for name in ranking.policies))
+    rows: list[list[Cell | Value]] = []
+    for policy in policies:
+        chances = [dict(zip(r.policies, r.best, strict=True)).get(policy) if r.replicates else None for r in rankings]
+        rows.append([policy, *(None if chance is None else f"{chance:.0%}" for chance in chances)])
+    scores = list(dict.fromkeys(name for ranking in rankings for name in ranking.truth or {}))
+    told = [[Cell(score, tone="dim"), *((r.truth or {}).get(score) for r in rankings)] for score in scores]
+    columns = ["probability of being the best", *(ranking.method for ranking in rankings)]
+    return Table(columns, [*rows, *told], left=1, rules=[len(rows)] if scores else [])
+
+
+def _interval_heading(results: Sequence[Estimate]) -> str:
+    levels = {r.interval.level for r in results if r.interval is not None}
+    return f"{100 * levels.pop():.4g}% interval" if len(levels) == 1 else "interval" if levels else "members"
+
+
+def _spread(result: Estimate) -> str | None:
+    if result.interval is not None:
+        return f"{number(result.interval.low)}…{number(result.interval.high)}"
+    if result.low is None or result.high is None or len(result.members) < 2:
+        return None
+    return f"{number(result.low)}…{number(result.high)}"

@@ -1,0 +1,125 @@
+"""Tables as they come out of a database."""
+
+import numpy as np
+import polars
+import pytest
+
+from ropeval.data import Dataset, load_dataset
+from ropeval.data.column_names import parse_columns
+from ropeval.errors import UserError
+from tests.data import logs
+
+
+def clinic() -> polars.DataFrame:
+    """Names of its own, rows in no order, actions in words, dates for time."""
+    return polars.DataFrame(
+        {
+            "patient": ["b", "a", "a", "b", "a"],
+            "day": ["2024-01-02", "2024-01-03", "2024-01-01", "2024-01-01", "2024-01-02"],
+            "age": [50.0, 33.0, 31.0, 49.0, 32.0],
+            "bp10": [1, 2, 3, 4, 5],
+            "bp9": [9, 8, 7, 6, 5],
+            "drug": ["none", "high", "low", "low", "none"],
+            "score": [0.5, 1.0, 0.0, 0.25, 0.75],
+            "died": ["no", "yes", "no", "no", "no"],
+        }
+    )
+
+
+MAPPING = ["observations=age,bp*", "actions=drug", "rewards=score", "terminations=died", "episode=patient", "time=day"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_from_a_database(tmp_path, ending):
+    path = tmp_path / f"visits.{ending}"
+    getattr(clinic(), f"write_{ending}")(path)
+    log = load_dataset(path, parse_columns(MAPPING))
+    # b comes first in the table: days 1 and 2, of which the last has no successor. Then a, who dies on day 3.
+    np.testing.assert_array_equal(log.observations, [[49, 6, 4], [31, 7, 3], [32, 5, 5], [33, 8, 2]])
+    np.testing.assert_array_equal(log.next_observations[0], [50, 9, 1])
+    np.testing.assert_array_equal(log.actions, [1, 1, 2, 0])  # high, low, none
+    np.testing.assert_array_equal(log.rewards, [0.25, 0, 0.75, 1])
+    np.testing.assert_array_equal(log.terminations, [False, False, False, True])
+    assert "0 = high, 1 = low, 2 = none" in " ".join(log.notices)
+    assert "put in order by patient and day" in " ".join(log.notices)
+
+
+def test_semicolons_are_seen(tmp_path):
+    path = tmp_path / "visits.csv"
+    clinic().write_csv(path, separator=";")
+    assert len(load_dataset(path, parse_columns(MAPPING))) == 4
+
+
+def test_lists_in_parquet_are_vectors(tmp_path):
+    columns = logs.make_columns()
+    table = {k: v.tolist() if v.ndim == 2 else v for k, v in columns.items()}
+    polars.DataFrame(table).write_parquet(tmp_path / "log.parquet")
+    expected = Dataset.from_columns({k: v for k, v in columns.items() if k != "time"})
+    assert load_dataset(tmp_path / "log.parquet").sha256 == expected.sha256
+
+
+def test_several_columns_of_integers_are_continuous_actions(tmp_path):
+    columns = logs.make_columns()
+    columns["actions"] = np.arange(24).reshape(12, 2)
+    log = load_dataset(logs.write_csv(tmp_path, columns))
+    assert log.num_actions is None
+    assert "taken as continuous" in log.notices[0]
+
+
+def test_a_time_orders_the_steps_of_episodes_only(tmp_path):
+    columns = logs.make_columns()
+    ids = columns.pop("episode_ids")
+    path = logs.write_csv(tmp_path, columns)
+    assert load_dataset(path).num_episodes == 3  # by the flags: a column that happens to be called time is let be
+    with pytest.raises(UserError, match="there is no column episode_ids"):
+        load_dataset(path, {"time": "time"})
+    path = logs.write_csv(tmp_path, {**columns, "episode_ids": ids})
+    assert load_dataset(path, {"time": "time"}).num_episodes == 3
+
+
+def test_one_column_cannot_be_two_things(tmp_path):
+    frame = logs.frame(logs.make_columns()).with_columns(polars.lit(1.0).alias("bonus"))
+    frame.write_csv(tmp_path / "log.csv")
+    with pytest.raises(UserError, match="rewards is one number per step, but rewards, bonus"):
+        load_dataset(tmp_path / "log.csv", {"rewards": ["rewards", "bonus"]})
+
+
+def test_integers_for_long_and_then_a_fraction(tmp_path):
+    """A type is not guessed from the first rows."""
+    steps = 12_000
+    names = ["observations_0", "observations_1", "actions_0", "actions_1", "rewards", "terminations", "truncations"]
+    rows = [",".join(names), *(f"{i},1,2,3,0,0,0" for i in range(steps - 1)), "0.5,1,2,3,0.25,1,0"]
+    (tmp_path / "log.csv").write_text("\n".join(rows))
+    log = load_dataset(tmp_path / "log.csv")
+    assert (len(log), log.observations[-1, 0], log.rewards[-1]) == (steps, 0.5, 0.25)
+
+
+def test_a_column_that_is_there_twice_is_not_chosen_among(tmp_path):
+    path = logs.write_csv(tmp_path, logs.make_columns())
+    content = path.read_text()
+    path.write_text(content.replace("observations_1", "observations_0", 1))
+    with pytest.raises(UserError, match="two columns are called observations_0"):
+        load_dataset(path)
+    path.write_text(content.replace("observations_1", "observations_00", 1))
+    with pytest.raises(UserError, match="observations_0 and observations_00 are both number 0 of observations"):
+        load_dataset(path)
+
+
+@pytest.mark.parametrize("ids", [[float("nan")] + [1.0] * 11, [None] + [1] * 11, [None] + ["a"] * 11])
+def test_an_episode_without_a_name_is_refused(tmp_path, ids):
+    frame = logs.frame(logs.make_columns()).with_columns(polars.Series("episode_ids", ids, strict=False))
+    frame.drop("time").write_parquet(tmp_path / "log.parquet")
+    with pytest.raises(UserError, match=r"episode_ids\) is empty in row 0"):
+        load_dataset(tmp_path / "log.parquet")
+
+
+@pytest.mark.parametrize("count", [3.9, None, "three", float("nan"), float("inf"), True])
+def test_a_number_of_actions_that_is_none(tmp_path, count):
+    frame = logs.frame(logs.make_columns(discrete=True)).with_columns(polars.Series("num_actions", [count] * 12))
+    frame.write_parquet(tmp_path / "log.parquet")
+    if count is True:  # one action, but three occur
+        with pytest.raises(UserError, match="num_actions is 1 but action 2 occurs"):
+            load_dataset(tmp_path / "log.parquet")
+        return
+    with pytest.raises(UserError, match="num_actions"):
+        load_dataset(tmp_path / "log.parquet")

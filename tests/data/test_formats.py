@@ -1,0 +1,144 @@
+"""Logs of every format are recognised by their content and tell the same."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ropeval.cli.main import main
+from ropeval.data import Dataset, load_dataset, open_columns, write_columns
+from ropeval.data.formats import recognise
+from ropeval.data.readers import FORMATS, flat
+from ropeval.data.writers import write_log
+from ropeval.errors import UserError
+from tests.data import logs
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+@pytest.mark.parametrize("kind", ["npz", "d4rl", "minari", "parquet", "csv"])
+def test_every_format_tells_the_same_log(tmp_path, kind, discrete):
+    columns = logs.make_columns(discrete)
+    expected = Dataset.from_columns({k: v for k, v in columns.items() if k != "time"})
+    found = load_dataset(logs.WRITERS[kind](tmp_path, columns))
+    assert found.sha256 == expected.sha256
+    assert found.notices == ()
+
+
+def test_a_format_is_known_by_its_content(tmp_path):
+    columns = logs.make_columns()
+    for kind, write in logs.WRITERS.items():
+        path = write(tmp_path, columns)
+        if path.is_file():
+            renamed = path.rename(tmp_path / f"{kind}.bin")
+            assert len(load_dataset(renamed)) == (10 if kind == "d3rlpy" else 12), kind
+
+
+@pytest.mark.parametrize("kind", ["d4rl", "minari", "d3rlpy"])
+def test_reading_in_parts_changes_nothing(tmp_path, monkeypatch, kind):
+    columns = logs.make_columns()
+    if kind == "d4rl":
+        del columns["next_observations"]
+    path = logs.WRITERS[kind](tmp_path, columns)
+    whole = load_dataset(path)
+    for module in ("flat", "minari", "d3rlpy"):
+        monkeypatch.setattr(f"ropeval.data.readers.{module}.PART", 5)
+    source = recognise(path)
+    assert len(list(source.parts({}))) == 2
+    assert load_dataset(path).sha256 == whole.sha256
+    assert load_dataset(path).notices == whole.notices
+    write_log(source.parts({}), tmp_path / "columns", "columns")
+    assert open_columns(tmp_path / "columns").sha256 == whole.sha256
+    assert open_columns(tmp_path / "columns").notices == whole.notices
+    assert flat.PART == 5
+
+
+def test_a_folder_of_something_else(tmp_path):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").touch()
+    with pytest.raises(UserError, match=r"no log \(it holds cat.jpg\); ropeval reads a Minari dataset"):
+        load_dataset(tmp_path / "photos")
+    shutil.rmtree(tmp_path / "photos")
+    with pytest.raises(UserError, match="no such log; check the path"):
+        load_dataset(tmp_path / "photos")
+
+
+def test_a_name_is_not_a_pattern(tmp_path):
+    """polars takes `log[1].csv` for a pattern, which means log1.csv."""
+    columns = logs.make_columns()
+    for kind, ending in (("csv", "csv"), ("parquet", "parquet"), ("npz", "npz"), ("d4rl", "hdf5")):
+        for name, reward in ((f"log1.{ending}", 5.0), (f"log[1].{ending}", 777.0), (f"log*.{ending}", 3.0)):
+            logs.WRITERS[kind](tmp_path, columns | {"rewards": np.full(12, reward)}).rename(tmp_path / name)
+        assert load_dataset(tmp_path / f"log[1].{ending}").rewards[0] == 777, kind
+        assert load_dataset(tmp_path / f"log*.{ending}").rewards[0] == 3, kind
+    folder = tmp_path / "parts [1]"
+    folder.mkdir()
+    logs.write_npz(folder, columns)
+    assert len(load_dataset(folder)) == 12
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX files")
+def test_what_is_no_file_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "log.npz")
+    with pytest.raises(UserError, match="neither a file nor a folder"):
+        load_dataset(tmp_path / "log.npz")
+    with pytest.raises(UserError, match="no ordinary file"):
+        load_dataset(tmp_path)
+
+
+# --- the registry ---------------------------------------------------------------------------------------------------
+
+
+def examples(folder):
+    """One log of every format, by the format's name."""
+    columns = logs.make_columns()
+    write_columns(folder / "own", {k: v for k, v in columns.items() if k != "time"})
+    return {
+        "Minari dataset": logs.write_minari(folder, columns),
+        "HDF5": logs.write_d4rl(folder, columns),
+        ".npz": logs.write_npz(folder, columns),
+        "Parquet": logs.write_parquet(folder, columns),
+        "CSV": logs.write_csv(folder, columns),
+        "ropeval's own folder": folder / "own",
+    }
+
+
+def test_every_format_is_recognised_by_its_own_reader(tmp_path):
+    found = examples(tmp_path)
+    assert set(found) == {known.name for known in FORMATS}
+    for name, path in found.items():
+        assert recognise(path).format.name == name
+        assert path.is_dir() or path.suffix in recognise(path).format.extensions
+
+
+@pytest.mark.parametrize("ending", [e for known in FORMATS if not known.guessed for e in known.extensions])
+def test_an_ending_tells_who_says_what_is_wrong(tmp_path, ending):
+    """A page that says "not found", saved under the name of a log. It has a comma, but it is no CSV."""
+    path = tmp_path / f"log{ending}"
+    path.write_bytes(b"<html>404, not found</html>")
+    with pytest.raises(UserError, match="damaged or cut short"):
+        load_dataset(path)
+
+
+def test_lists_of_formats_are_made_from_the_registry(tmp_path, capsys):
+    (tmp_path / "photo").write_bytes(b"\0\1\2")
+    with pytest.raises(UserError) as caught:
+        load_dataset(tmp_path / "photo")
+    shown = {}
+    for command in ("data info", "data check", "data convert", "evaluate"):
+        with pytest.raises(SystemExit):
+            main([*command.split(), "--help"])
+        shown[command] = re.sub(r"\s", "", capsys.readouterr().out)
+    for known in FORMATS:
+        assert known.about in str(caught.value)
+        for command, text in shown.items():
+            assert re.sub(r"\s", "", known.about) in text, command
+
+
+def test_the_page_on_formats_has_a_row_for_each():
+    page = Path(__file__).resolve().parents[2] / "docs" / "start" / "formats.md"
+    rows = re.search(r"\| LOG \|.*?\n\n", page.read_text(encoding="utf-8"), re.DOTALL)[0]
+    for known in FORMATS:
+        assert known.name in rows

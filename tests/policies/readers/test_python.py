@@ -1,0 +1,36 @@
+"""`package.module:name`: functions of the user's own."""
+
+import pytest
+
+from ropeval.data import Dataset, make_problem
+from ropeval.errors import UserError
+from ropeval.policies import load_policy
+
+
+def test_functions_by_name(columns, tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n"
+        "def still(observations): return np.zeros((len(observations), 2))\n"
+        "def noisy(observations, rng): return rng.uniform(-1, 1, (len(observations), 2))\n"
+        "def broken(observations): raise RuntimeError('oh dear')\n"
+        "def wrong(observations): return np.zeros((len(observations), 5))\n"
+        "def infinite(observations): return np.full((len(observations), 2), np.inf)\n"
+        "def many(a, b, c): pass\n"
+        "number = 3\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    log = Dataset.from_columns(columns)
+    assert load_policy("mine:still").kind == "deterministic"
+    assert load_policy("mine:noisy").kind == "stochastic"
+    make_problem(log, load_policy("mine:noisy"), 0.9)
+    for name, message in {
+        "broken": "RuntimeError: oh dear",
+        "wrong": "actions of shape",
+        "infinite": "it gave",
+    }.items():
+        with pytest.raises(UserError, match=message):
+            make_problem(log, load_policy(f"mine:{name}"), 0.9)
+    for name, message in {"many": "3 arguments", "number": "neither", "absent": "cannot import"}.items():
+        with pytest.raises(UserError, match=message):
+            load_policy(f"mine:{name}")

@@ -1,0 +1,180 @@
+"""From a word on the command line to a policy; what is handed over instead, and what its user is told."""
+
+import io
+import json
+import re
+import struct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ropeval.cli.main import main
+from ropeval.errors import UserError
+from ropeval.policies import UniformPolicy, load_policy
+from ropeval.policies.readers import FORMATS, WORDS, PolicyFile
+from tests.policies.hostile import FILES, packed, told, written
+from tests.policies.samples import arrays, save, written_deep_ope
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("absent.npz", "no such file"),
+        ("nonsense", "no such file"),
+        ("uniform:a,b", "expected uniform:LOW,HIGH"),
+        ("no.such.module:f", "cannot import"),
+    ],
+)
+def test_bad_names_are_refused(spec, message):
+    with pytest.raises(UserError, match=message):
+        load_policy(spec)
+
+
+def test_an_unknown_mode_lists_the_modes(tmp_path):
+    path = save(tmp_path, arrays())
+    with pytest.raises(UserError, match="stochastic, mean, offset"):
+        load_policy(f"{path}@greedy")
+
+
+@pytest.mark.parametrize(
+    ("spec", "match"),
+    [
+        ("td3.zip@stochastic", "is deterministic, so that @stochastic means nothing here; leave it out"),
+        ("dqn.zip@offset", "deterministic"),
+        ("ppo.zip@offset", "@offset means nothing here"),
+        ("free_batch.onnx@stochastic", "it is deterministic, as every ONNX policy"),
+        ("sac.zip@greedy", "unknown action mode 'greedy'; choose from: stochastic, mean, offset"),
+    ],
+)
+def test_modes_that_mean_nothing(spec, match):
+    assert match in told(f"{FILES / spec}")
+
+
+def _torch_file() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        file.writestr("model/data.pkl", b"\x80\x02}.")
+        file.writestr("model/data/0", b"")
+    return buffer.getvalue()
+
+
+OTHER_FILES = {
+    "a torch file": ("policy.pt", _torch_file(), "weights without the architecture; save the whole model"),
+    "an old torch file": ("policy.pth", b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.", "expected a dict of weights"),
+    "a d3rlpy file": ("model.d3", b"d3rlpy", "save the whole model"),
+    "HDF5": ("model.h5", b"\x89HDF\r\n\x1a\n", "The log comes first"),
+    "Parquet": ("log.parquet", b"PAR1" + b"\0" * 20, "The log comes first"),
+    "a single array": ("policy.npy", b"\x93NUMPY\1\0" + struct.pack("<H", 2) + b"{}", "single array"),
+    "an empty file": ("policy.zip", b"", "the file is empty"),
+    "a page that says that it was not found": ("policy.zip", b"<html>404</html>", "cannot be read as a zip archive"),
+    "an .npz cut short": ("policy.npz", b"PK\x03\x04" + b"\0" * 40, "list of members is missing"),
+    "a Python file": ("my_policy.py", b"def act(observations): ...", "give my_policy:NAME, not the file"),
+    "JSON": ("params.json", json.dumps({}).encode(), "unknown format; give Stable-Baselines3 .zip, .npz"),
+    "a zip of something else": ("x.zip", packed({"readme.txt": b"hello"}), "found readme.txt"),
+    "an empty zip": ("x.zip", packed({}), "empty or damaged"),
+    "a single array in a zip": ("x.npz", packed({"x.npy": b""}), "its header is no array's"),
+}
+
+
+@pytest.mark.parametrize("mistake", OTHER_FILES)
+def test_other_files(mistake, tmp_path):
+    name, content, match = OTHER_FILES[mistake]
+    assert match in told(written(tmp_path, content, name))
+
+
+def test_folders(tmp_path):
+    assert "this is a folder" in told(tmp_path)
+    (tmp_path / "policy.pth").touch()
+    assert "unpacked Stable-Baselines3 zip; give the .zip itself" in told(tmp_path)
+    model = tmp_path / "tensorflow"
+    model.mkdir()
+    (model / "saved_model.pb").touch()
+    assert "SavedModel" in told(model)
+    log = tmp_path / "log"
+    (log / "data").mkdir(parents=True)
+    assert "looks like a log" in told(log)
+
+
+@pytest.mark.parametrize(
+    ("spec", "match"),
+    [
+        ("absent.zip", "no such file"),
+        ("absent.onnx", "no such file"),
+        ("./mine:act", "no such file"),
+        ("no_such_module:act", "cannot import it"),
+        ("json:absent", "cannot import it"),
+        ("json:JSONDecoder", "neither a function nor a Policy"),
+        ("json:dumps", None),
+        ("uniform:1", "expected uniform:LOW,HIGH"),
+        ("Uniform", "no such file"),
+    ],
+)
+def test_words(spec, match, logs):
+    message = told(spec, logs["continuous"])
+    assert match is None or match in message
+
+
+def still(observations):
+    return np.zeros((len(observations), 2))
+
+
+def noisy(observations, rng):
+    return rng.uniform(-1, 1, (len(observations), 2))
+
+
+def test_words_have_no_modes_but_their_own():
+    here = "tests.policies.test_loaders"
+    assert "it draws every action alike, so that @mean means nothing here" in told("uniform@mean")
+    assert "@offset means nothing here" in told("uniform:-1,1@offset")
+    assert "it is code, and stochastic, so that @mean means nothing here; leave it out" in told(f"{here}:noisy@mean")
+    assert "it is code, and deterministic, so that @stochastic" in told(f"{here}:still@stochastic")
+    assert load_policy(f"{here}:still@mean").deterministic
+    assert not load_policy("uniform@stochastic").deterministic
+
+
+def test_uniform_is_a_word_even_where_a_folder_has_its_name(tmp_path, monkeypatch):
+    (tmp_path / "uniform").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(load_policy("uniform"), UniformPolicy)
+
+
+# --- the registry ---------------------------------------------------------------------------------------------------
+
+
+def test_every_format_is_recognised_by_its_own_reader_alone(tmp_path):
+    examples = {
+        ".npz": save(tmp_path, arrays()),
+        "Stable-Baselines3 .zip": FILES / "sac.zip",
+        "deep_ope .pkl": written_deep_ope(tmp_path),
+        ".onnx": FILES / "free_batch.onnx",
+    }
+    assert set(examples) == {known.name for known in FORMATS}
+    for name, path in examples.items():
+        file = PolicyFile.open(path, None, False)
+        assert [known.name for known in FORMATS if known.recognises(file)] == [name]
+        assert path.suffix in next(known.extensions for known in FORMATS if known.name == name)
+
+
+def test_lists_of_formats_are_made_from_the_registry(capsys):
+    message = told("nonsense")
+    with pytest.raises(SystemExit):
+        main(["evaluate", "--help"])
+    shown = _without_breaks(capsys.readouterr().out)
+    for known in (*FORMATS, *WORDS):
+        assert known.name in message
+        assert _without_breaks(known.about) in shown
+
+
+def _without_breaks(text: str) -> str:
+    return re.sub(r"\s", "", text)
+
+
+def test_the_page_on_formats_has_a_row_for_each():
+    page = Path(__file__).resolve().parents[2] / "docs" / "start" / "formats.md"
+    rows = re.search(r"\| POLICY \|.*?\n\n", page.read_text(encoding="utf-8"), re.DOTALL)[0]
+    for ending in (ending for known in FORMATS for ending in known.extensions):
+        assert ending in rows
+    for word in WORDS:
+        assert f"`{word.name}`" in rows

@@ -1,0 +1,47 @@
+"""What `ropeval evaluate` prints."""
+
+from io import StringIO
+
+from rich.console import Console
+
+from ropeval.evaluation.result import Ranking
+from ropeval.report.terminal import print_ranking, print_results, ranking_table, results_table
+from tests.report.outcomes import estimate, estimates
+
+
+def text(show, *arguments) -> str:
+    console = Console(width=100, record=True, file=StringIO())
+    show(*arguments[:1], console, *arguments[1:])
+    return console.export_text()
+
+
+def test_one_row_per_policy_and_method_and_the_truth_beside_it():
+    results = [estimate("left", "mean-reward", 5.0), estimate("left", "fqe", 10.0), estimate("right", "fqe", None)]
+    table = results_table(results, [], {"left": 8.0})
+    cells = [[cell.text for cell in row] for row in table.cells()]
+    assert table.columns == ["policy", "method", "estimate", "95% interval", "true\nvalue", "error", "warnings"]
+    assert cells == [
+        ["left", "mean-reward", "5", "–", "8", "-3 (38%)", ""],
+        ["", "fqe", "10", "9…12", "8", "+2 (25%)", ""],
+        ["right", "fqe", "diverged", "–", "–", "–", ""],
+    ]
+    assert table.rules == [2]  # a line between the policies
+    assert table.cells()[0][0].below == "deterministic"
+
+
+def test_numbers_point_at_the_sentences_below():
+    printed = text(print_results, estimates())
+    assert printed.count("1 2") == 2  # of either policy's rope+fqe
+    assert "1  the representation collapsed; compare with mean-reward" in printed
+    assert "2  training had not settled; use more --steps" in printed
+
+
+def test_the_probability_of_the_best_and_the_scores():
+    ranking = Ranking(
+        "fqe", ["left", "right"], [10.0, 2.0], [0.97, 0.03], [[0.5, 1.0], [0.0, 0.5]], 200, {"regret@1": 0}
+    )
+    table = ranking_table([ranking, Ranking("lspe", ["left"], [1.0], [1.0], [[0.5]], 0)])
+    cells = [[cell.text for cell in row] for row in table.cells()]
+    assert cells == [["left", "97%", "–"], ["right", "3%", "–"], ["regret@1", "0", "–"]]
+    assert table.rules == [2]
+    assert text(print_ranking, []) == ""
