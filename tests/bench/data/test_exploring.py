@@ -16,8 +16,7 @@ SEEN = np.tile(np.array([[0.3, -0.7]], np.float32), (40_000, 1))
 
 @pytest.mark.parametrize("mode", ["mean", "stochastic"])
 def test_propensities_are_frequencies(mode):
-    policy = ExploringPolicy(CategoricalMLP([], LAYER, mode), 0.3)
-    policy.check(DISCRETE)
+    policy = ExploringPolicy(CategoricalMLP([], LAYER, mode), 0.3).fitted(DISCRETE)
     assert policy.has_log_prob
     said = np.exp([policy.log_prob(SEEN[:1], np.array([action]))[0] for action in range(3)])
     counted = np.bincount(policy.sample(SEEN, np.random.default_rng(1)), minlength=3) / len(SEEN)
@@ -28,8 +27,7 @@ def test_propensities_are_frequencies(mode):
 
 def test_densities_are_mixtures():
     inner = GaussianMLP([], LAYER, (np.zeros((3, 2), np.float32), np.full(3, -1.0, np.float32)))
-    policy = ExploringPolicy(inner, 0.2)
-    policy.check(BOX)
+    policy = ExploringPolicy(inner, 0.2).fitted(BOX)
     actions = policy.sample(SEEN, np.random.default_rng(1))
     expected = 0.8 * np.exp(inner.log_prob(SEEN, actions)) + 0.2 / 8
     np.testing.assert_allclose(np.exp(policy.log_prob(SEEN, actions)), expected, rtol=1e-6)
@@ -37,8 +35,7 @@ def test_densities_are_mixtures():
 
 def test_a_deterministic_policy_in_a_box_has_no_density():
     inner = GaussianMLP([], LAYER, (np.zeros((3, 2), np.float32), np.zeros(3, np.float32)), mode="mean")
-    policy = ExploringPolicy(inner, 0.2)
-    policy.check(BOX)
+    policy = ExploringPolicy(inner, 0.2).fitted(BOX)
     assert not policy.has_log_prob
     explored = (policy.sample(SEEN, np.random.default_rng(1)) != inner.sample(SEEN, np.random.default_rng(1))).any(
         axis=1

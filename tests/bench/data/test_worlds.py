@@ -111,9 +111,8 @@ def test_a_policy_that_cannot_tell_has_no_exact_answer():
     from ropeval.policies import CallablePolicy
 
     silent = CallablePolicy(lambda seen, rng: rng.integers(2, size=len(seen)), deterministic=False, name="silent")
-    silent.check(Space(1, 2, True))
     with pytest.raises(UserError, match=r"silent.*cannot tell"):
-        chain.world().answer(silent, 0.95, 10)
+        chain.world().answer(silent.fitted(Space(1, 2, True)), 0.95, 10)
 
 
 def test_any_policy_may_be_asked_a_table():
