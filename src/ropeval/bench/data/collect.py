@@ -29,7 +29,7 @@ from ropeval.bench.data.rollouts import stream_truth
 from ropeval.bench.data.streams import Stream
 from ropeval.bench.data.task_data import DEFAULT_DATA, TaskData, is_collected, load_task
 from ropeval.bench.data.tasks import Task, find_tasks
-from ropeval.bench.data.truth import PolicyTruth, exact_truth, make_truth
+from ropeval.bench.data.truth import PolicyTruth, answered_truth, make_truth
 from ropeval.bench.data.workers import Pool, Recipe, Report, play_streams, worker_pool
 from ropeval.data.columns import ColumnsWriter
 from ropeval.data.dataset import Dataset
@@ -217,8 +217,8 @@ def _truth_stream(
         folder = data / task.folder / "parts" / f"truth-{name}"
         return Stream(f"true value: {name}", folder, plan["truth_episodes"], "episodes"), recipe
     question = {field: plan[field] for field in ("environment", "gamma", "value_steps", "seed", "versions", "machine")}
-    if task.truth == "exact":
-        question["truth"] = "exact"
+    if task.truth == "known":
+        question["truth"] = "known"
     identity = [about["sha256"] or about["name"], about["mode"], plan["truth_episodes"]]
     text = json.dumps([question, identity], sort_keys=True)
     place = f"{task.environment.rpartition(':')[2].replace('/', '-')}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -232,7 +232,7 @@ def _truth_file(stream: Stream) -> Path:
 def _finish_truth(task: Task, stream: Stream, policy: Policy) -> PolicyTruth:
     path = _truth_file(stream)
     if not path.exists():
-        truth = _answer(task, policy) if task.truth == "exact" else stream_truth(stream, task.gamma, policy)
+        truth = _answer(task, policy) if task.truth == "known" else stream_truth(stream, task.gamma, policy)
         write_text(path, truth.model_dump_json(indent=1) + "\n")
         shutil.rmtree(stream.folder, ignore_errors=True)
     return PolicyTruth.model_validate_json(path.read_text(encoding="utf-8"))
@@ -243,8 +243,8 @@ def _answer(task: Task, policy: Policy) -> PolicyTruth:
     player = Player(task.environment, policy)
     known = player.env.unwrapped
     if not hasattr(known, "answer"):
-        raise UserError(f"task {task.name}: its truth is exact, but {task.environment} has no method `answer`")
-    return exact_truth(
+        raise UserError(f"task {task.name}: its truth is known, but {task.environment} has no method `answer`")
+    return answered_truth(
         known.answer(player.policy, task.gamma, player.time_limit), task.gamma, policy.name, policy.sha256
     )
 

@@ -117,5 +117,5 @@ def _check_environment(path: Path, task: Task) -> None:
 
 
 def _body(environment: str) -> str:
-    """Hopper-v4 and Hopper-v5 are played by the same policies."""
-    return environment.rpartition(":")[2].partition("-v")[0]
+    """Hopper-v4 and Hopper-v5 are played by the same policies, and so is mine/Hopper-v0."""
+    return environment.rpartition(":")[2].rpartition("/")[2].partition("-v")[0]

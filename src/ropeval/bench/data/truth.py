@@ -85,13 +85,18 @@ class Answer(NamedTuple):
 
 
 class KnowsAnswer(Protocol):
-    """An environment whose policies' values follow from arithmetic. It may ask the policy anything."""
+    """An environment that tells what a policy is worth. It may ask the policy anything.
 
-    def answer(self, policy: Policy, gamma: float, time_limit: int) -> Answer: ...
+    Either by arithmetic, or by what `summarise_episode` would say of very many episodes, [n, 3].
+    """
+
+    def answer(self, policy: Policy, gamma: float, time_limit: int) -> Answer | Floats: ...
 
 
-def exact_truth(answer: Answer, gamma: float, name: str, sha256: str | None) -> PolicyTruth:
-    """An answer as a true value; no episode was played for it."""
+def answered_truth(answer: Answer | Floats, gamma: float, name: str, sha256: str | None) -> PolicyTruth:
+    """An environment's answer as a true value; by arithmetic, no episode was played for it."""
+    if not isinstance(answer, Answer):
+        return policy_truth(answer, gamma, name, sha256)
     per_step = 1 / answer.length / (1 - gamma)
     return PolicyTruth(
         discounted=Value(value=answer.discounted, standard_error=answer.standard_error),

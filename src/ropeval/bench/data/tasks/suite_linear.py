@@ -26,7 +26,7 @@ TASKS = [
         writers=writers,
         transitions=transitions,
         gamma=0.95,
-        truth="exact",
+        truth="known",
         family="lq",
         about=about,
     )

@@ -12,7 +12,7 @@ _POLICIES = files("ropeval.demo") / "policies"
 TASKS = [
     Task(
         name="suite/pendulum-demo",
-        environment="Pendulum-v1",
+        environment="ropeval.bench.data.worlds.environments:ropeval/Pendulum-v1",
         policies={
             name: PolicySource(spec=str(_POLICIES / f"{name}.npz"), mode="stochastic")
             for name in ("lazy", "spinner", "cautious", "swingup")
@@ -21,8 +21,7 @@ TASKS = [
         writers={"cautious": 1, "spinner": 1, "random": 1},
         transitions=20_000,
         gamma=0.98,
-        value_steps=400,
-        truth_episodes=4_000,
+        truth="known",
         family="classic",
         about="the demo's cautious and spinner policies and uniform actions, a third each",
     ),

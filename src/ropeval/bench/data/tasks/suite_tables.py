@@ -29,7 +29,7 @@ def _task(world: str, kind: str, episodes: int, writers: dict[str, int], propens
         episodes=episodes,
         propensities=propensities,
         gamma=gamma,
-        truth="exact",
+        truth="known",
         family="tabular",
         split=split,
         about=about,

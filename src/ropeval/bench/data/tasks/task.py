@@ -48,7 +48,7 @@ class Task(BaseModel):
     episodes: PositiveInt | None = None  # just so many
     propensities: bool = True  # whether the log keeps the writers' log-probabilities, where they have any
     gamma: Annotated[float, Field(ge=0, lt=1)] = 0.99
-    truth: Literal["played", "exact"] = "played"  # exact: the environment answers by itself, see `truth.KnowsAnswer`
+    truth: Literal["played", "known"] = "played"  # known: the environment answers by itself, see `truth.KnowsAnswer`
     truth_episodes: PositiveInt = 300  # as the paper
     value_steps: PositiveInt | None = (
         None  # longer episodes for the discounted truth, where the time limit cuts it short

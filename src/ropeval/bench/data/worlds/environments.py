@@ -6,11 +6,12 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.classic_control import AcrobotEnv, CartPoleEnv, Continuous_MountainCarEnv, PendulumEnv
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from ropeval.bench.data.truth import Answer
-from ropeval.bench.data.worlds import bandit, chain, epidemic, icu, inventory, linear
+from ropeval.bench.data.worlds import bandit, chain, classic, epidemic, icu, inventory, linear
 from ropeval.bench.data.worlds.table import Table
 from ropeval.policies.policy import Policy
 
@@ -94,6 +95,42 @@ class LinearQuadratic(gymnasium.Env[Observation, NDArray[np.float32]]):
     def answer(self, policy: Policy, gamma: float, time_limit: int) -> Answer:
         return linear.answer(policy, gamma, time_limit)
 
+
+class Answering:
+    """Added to an environment of Gymnasium's: it plays as it did, and knows what a policy is worth."""
+
+    physics: classic.Physics
+    episodes = 20_000
+
+    def answer(self, policy: Policy, gamma: float, time_limit: int) -> NDArray[np.float64]:
+        return classic.play(self.physics, policy, gamma, time_limit, self.episodes)
+
+
+class CartPole(Answering, CartPoleEnv):  # type: ignore[misc]
+    physics = classic.CartPole()
+
+
+class Acrobot(Answering, AcrobotEnv):  # type: ignore[misc]
+    physics = classic.Acrobot()
+    episodes = 5_000
+
+
+class MountainCar(Answering, Continuous_MountainCarEnv):  # type: ignore[misc]
+    physics = classic.MountainCar()
+
+
+class Pendulum(Answering, PendulumEnv):  # type: ignore[misc]
+    physics = classic.Pendulum()
+
+
+CLASSIC: dict[str, tuple[type, int]] = {  # by Gymnasium's id; with its time limit
+    "CartPole-v1": (CartPole, 500),
+    "Acrobot-v1": (Acrobot, 500),
+    "MountainCarContinuous-v0": (MountainCar, 999),
+    "Pendulum-v1": (Pendulum, 200),
+}
+for _name, (_class, _limit) in CLASSIC.items():
+    gymnasium.register(f"ropeval/{_name}", entry_point=f"{__name__}:{_class.__name__}", max_episode_steps=_limit)
 
 TABLES = {"Chain": chain, "Inventory": inventory, "Epidemic": epidemic, "ICU": icu}
 for _name, _module in TABLES.items():
