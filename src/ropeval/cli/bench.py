@@ -127,7 +127,8 @@ def _print_truth(truth: "Truth") -> None:
     for name, one in truth.policies.items():
         values = [f"{v.value:.4g} ± {v.standard_error:.2g}" for v in (one.discounted, one.mean_reward)]
         mark = "*" if name in truth.imprecise else ""
-        rows.append([f"{name}{mark}  {one.name}", *values, f"{one.mean_length:.0f}", str(one.episodes or "exact")])
+        file = "" if one.name == name else f"  {one.name}"
+        rows.append([f"{name}{mark}{file}", *values, f"{one.mean_length:.0f}", str(one.episodes or "exact")])
     columns = ["policy", "discounted return", "mean reward/(1−γ)", "length", "episodes"]
     caption = f"γ = {truth.gamma:g}; ± standard error over episodes"
     if truth.imprecise:

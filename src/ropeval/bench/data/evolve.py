@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ropeval.bench.data.episodes import make_environment, space_of
 from ropeval.bench.data.policy_files import sha256_of
+from ropeval.errors import UserError
 from ropeval.files import write_atomically, write_text
 from ropeval.policies.policy import Space
 
@@ -26,7 +27,8 @@ Report = Callable[[int, dict[str, float]], None]  # generations done, the line j
 
 ELITE = 0.2  # of a population
 HIDDEN = 16
-MEASURED = 20  # episodes that tell what a generation's mean earns
+MEASURED = 20  # episodes that tell what a generation's mean earns,
+AGAIN = 15  # and so many times more for those that are kept
 LOG_STD = np.log(0.3)  # of a continuous policy's own noise, before the tanh
 RATE = 0.3  # how far mean and spread move at a time: slowly enough that there are policies of every strength
 EXTRA = 0.15  # added to the spread at first, less and less: narrowing too early is this method's disease
@@ -93,6 +95,8 @@ def evolve(
     report: Report | None = None,
 ) -> Path:
     """Train on `env_id`; returns the folder with `keep` policies and the curve. Same seed, same policies."""
+    if keep > generations:
+        raise UserError(f"{keep} policies are to be kept, but there are only {generations} generations")
     rng = np.random.default_rng(seed)
     envs = [make_environment(env_id)[0] for _ in range(max(population, MEASURED))]
     space = space_of(envs[0], env_id)
@@ -102,9 +106,7 @@ def evolve(
     means: list[Floats] = []
     for generation in range(generations):
         means.append(mean)
-        starts = rng.integers(2**31, size=(1, MEASURED))
-        returns, discounted = play(network, np.repeat(mean[None], MEASURED, 0), envs, rng, starts, gamma)
-        curve.append({"generation": generation, **_measured(returns, discounted)})
+        curve.append({"generation": generation, **measure(network, mean, envs, rng, 1, gamma)})
         if report:
             report(generation + 1, curve[-1])
         drawn = mean + std * rng.standard_normal((population, network.size))  # [P, size]
@@ -116,6 +118,8 @@ def evolve(
         extra = EXTRA * max(0.0, 1 - 2 * generation / generations)
         mean = mean + RATE * (best.mean(axis=0) - mean)
         std = std + RATE * (np.hypot(best.std(axis=0), extra) - std)
+    chosen = evenly_spread([line["discounted"] for line in curve], keep)
+    line_up = [(measure(network, means[place], envs, rng, AGAIN, gamma), place) for place in chosen]
     for env in envs:
         env.close()
     about = {
@@ -124,9 +128,25 @@ def evolve(
         "versions": {name: version(name) for name in ("gymnasium", "numpy")},
     }  # fmt: skip
     write_text(out / "curve.jsonl", "".join(json.dumps(line) + "\n" for line in curve))
-    for place, generation in enumerate(evenly_spread([line["discounted"] for line in curve], keep)):
-        _write(out / f"{_stem(env_id)}_{place + 1}", network.arrays(means[generation]), about | curve[generation])
+    for number, (earned, place) in enumerate(sorted(line_up, key=lambda entry: entry[0]["discounted"]), 1):
+        measured = {"generation": place, **earned, "measured_episodes": AGAIN * MEASURED}
+        _write(out / f"{_stem(env_id)}_{number}", network.arrays(means[place]), about | measured)
     return out
+
+
+def measure(
+    network: Network, weights: Floats, envs: list[Any], rng: np.random.Generator, rounds: int, gamma: float
+) -> dict[str, float]:
+    """What one policy earns, over `rounds` times MEASURED episodes."""
+    same = np.repeat(weights[None], MEASURED, 0)
+    played = [play(network, same, envs, rng, rng.integers(2**31, size=(1, MEASURED)), gamma) for _ in range(rounds)]
+    returns, discounted = (np.concatenate(values) for values in zip(*played, strict=True))
+    return {
+        "return": float(returns.mean()),
+        "return_se": float(returns.std(ddof=1) / len(returns) ** 0.5),
+        "discounted": float(discounted.mean()),
+        "discounted_se": float(discounted.std(ddof=1) / len(discounted) ** 0.5),
+    }
 
 
 def play(
@@ -182,15 +202,6 @@ def _random_play(env: Any, rng: np.random.Generator, episodes: int = 5) -> tuple
             observation, _, terminated, truncated, _ = env.step(env.action_space.sample())
             over = terminated or truncated
     return np.mean(seen, axis=0, dtype=np.float64), np.std(seen, axis=0, dtype=np.float64) + 1e-6
-
-
-def _measured(returns: Floats, discounted: Floats) -> dict[str, float]:
-    return {
-        "return": float(returns.mean()),
-        "return_se": float(returns.std(ddof=1) / len(returns) ** 0.5),
-        "discounted": float(discounted.mean()),
-        "discounted_se": float(discounted.std(ddof=1) / len(discounted) ** 0.5),
-    }
 
 
 def _write(stem: Path, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:

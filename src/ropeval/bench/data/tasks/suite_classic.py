@@ -1,7 +1,9 @@
 """The suite's classic control: four environments, six policies each from weak to strong, shipped with the package.
 
-`ropeval bench train ENV-ID --by evolution` made them (with --generations 50 for CartPole and MountainCar, 30 for Acrobot,
-and `--generations 100 --population 100 --episodes 4 --gamma 0.98` for Pendulum). Each log exists in 5K, 20K and 100K steps, by
+`ropeval bench train ENV-ID --by evolution` made them, with `--generations 50` for CartPole and MountainCar, 30 for
+Acrobot, and `--generations 100 --population 100 --episodes 4 --gamma 0.98` for Pendulum.
+
+Each log exists in 5K, 20K and 100K steps, by
 - `weak`: the second policy with its own noise, and any action at all one time in ten;
 - `mixture`: the first, third and fifth, a third each;
 - `epsilon`: the fourth without its noise, ε-greedy with ε = 0.3.

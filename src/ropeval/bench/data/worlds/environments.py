@@ -106,21 +106,22 @@ class Answering:
         return classic.play(self.physics, policy, gamma, time_limit, self.episodes)
 
 
-class CartPole(Answering, CartPoleEnv):  # type: ignore[misc]
+class CartPole(Answering, CartPoleEnv):
     physics = classic.CartPole()
 
 
-class Acrobot(Answering, AcrobotEnv):  # type: ignore[misc]
+class Acrobot(Answering, AcrobotEnv):
     physics = classic.Acrobot()
     episodes = 5_000
 
 
-class MountainCar(Answering, Continuous_MountainCarEnv):  # type: ignore[misc]
+class MountainCar(Answering, Continuous_MountainCarEnv):
     physics = classic.MountainCar()
 
 
-class Pendulum(Answering, PendulumEnv):  # type: ignore[misc]
+class Pendulum(Answering, PendulumEnv):
     physics = classic.Pendulum()
+    episodes = 50_000  # where it begins decides much
 
 
 CLASSIC: dict[str, tuple[type, int]] = {  # by Gymnasium's id; with its time limit
