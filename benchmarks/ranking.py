@@ -65,22 +65,17 @@ def prepare(task: str, folder: Path, policies: Path, steps: int, episodes: int) 
 def evaluate(task: str, folder: Path, policies: Path, members: int, steps: int | None, methods: list[str]) -> None:
     """What `ropeval evaluate --truth` does."""
     from ropeval.data import load_dataset
-    from ropeval.evaluation.methods import make_method, parts
-    from ropeval.evaluation.session import Session, rankings, run_session, write_results
+    from ropeval.evaluation.options import Options
+    from ropeval.evaluation.result_folder import ResultFolder
+    from ropeval.evaluation.session import Session, rankings, run_session
     from ropeval.policies import load_policy
     from ropeval.runtime import prepare as keep_compiled
 
     keep_compiled()
-    learned = [part for part, entry in parts().items() if "steps" in entry.config.model_fields]
-    settings = {part: {"steps": steps} for part in learned} if steps else {}
     session = Session(
-        dataset=load_dataset(folder / "log.npz"),
-        policies=[load_policy(policies / f"{task}_online_{n}.npz") for n in NUMBERS],
-        methods=[make_method(name, settings) for name in methods],
-        gamma=GAMMA,
-        members=members,
-        seed=0,
-        draws=2,
+        load_dataset(folder / "log.npz"),
+        [load_policy(policies / f"{task}_online_{n}.npz") for n in NUMBERS],
+        Options(method=tuple(methods), gamma=GAMMA, members=members, steps=steps, draws=2),
     )
 
     def report(number: int, stage: str, fraction: float) -> None:
@@ -88,10 +83,12 @@ def evaluate(task: str, folder: Path, policies: Path, members: int, steps: int |
             policy, method = session.questions[number]
             print(f"{time.strftime('%H:%M:%S')} {policy.name} {method.name}", file=sys.stderr, flush=True)
 
-    result = folder / "result"
-    found = run_session(session, result, report, resume=True)
-    if not (result / "result.json").exists():
-        write_results(found, rankings(session, found, result, json.loads((folder / "truth.json").read_text())), result)
+    result, truth = ResultFolder(folder / "result"), json.loads((folder / "truth.json").read_text())
+    with result.writing(session.about(), resume=True):
+        found = run_session(session, result, report)
+        if not result.answered:
+            result.write(found, rankings(session, found, result, truth), None)
+        result.finish()
 
 
 def table(folders: dict[str, Path]) -> str:

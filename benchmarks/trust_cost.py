@@ -23,6 +23,7 @@ from ropeval.evaluation.diagnosis.diagnose import compare_methods
 from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import Method, make_method
+from ropeval.evaluation.options import Options
 from ropeval.evaluation.rank import rank
 from ropeval.learning.engine import Run, member_keys
 from ropeval.policies import load_policy
@@ -40,7 +41,7 @@ def plain(problems: list[Problem], method: Method, members: int) -> None:
 
 def trusted(problems: list[Problem], method: Method, members: int) -> None:
     """As `ropeval evaluate` does it."""
-    results = [answer(p, method, members, 0, covered=coverage.measure(p)) for p in problems]
+    results = [answer(p, method, Options(members=members), covered=coverage.measure(p)) for p in problems]
     results = compare_methods(results, set())
     rank(results, problems[0].dataset.num_episodes)
 

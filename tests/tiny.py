@@ -27,6 +27,11 @@ def tiny_settings() -> dict[str, dict[str, Any]]:
     return chosen
 
 
+def own(method: str, chosen: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The settings of a method's parts: those of others would be refused."""
+    return {part: fields for part, fields in chosen.items() if part in method.split("+")}
+
+
 def tiny_log(kind: str) -> Dataset:
     return Chain().log(EPISODES) if kind == "discrete" else LinearQuadratic().log(EPISODES)
 

@@ -10,9 +10,9 @@ import tempfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,55 @@ def write_text(path: Path, text: str) -> None:
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
+
+
+def remove_leftovers(folder: Path, names: Iterable[str]) -> None:
+    """Temporary files of `write_atomically` that a process left behind when it was killed."""
+    for name in names:
+        for temporary in folder.glob(f".{name}.{'?' * 8}{Path(name).suffix}"):
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Whether the lock is ours for the length of the block; False: another process of this machine has it.
+
+    It ends with the process that holds it, however that ends, so a file that is still there is no obstacle.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = _lock_file(path)
+    except OSError as error:
+        raise unwritable(path.parent, error) from error
+    if file is None:
+        yield False
+        return
+    with file:
+        try:
+            yield True
+        finally:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)  # while it is held: whoever opened it meanwhile looks again
+
+
+def _lock_file(path: Path) -> IO[str] | None:
+    """The open file, locked; None if another process has locked it."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        return path.open("a")
+    while True:
+        file = path.open("a")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return None
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()  # its last holder removed it before we came: this one locks nothing
 
 
 def unwritable(path: Path, error: OSError) -> UserError:

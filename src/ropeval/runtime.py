@@ -2,19 +2,31 @@
 
 import logging
 import os
+import sys
 from pathlib import Path
 
 
 def prepare() -> None:
-    """Call before the first computation. Environment variables that the user set win."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    import jax
+    """Call before the first computation. Environment variables that the user set win.
 
+    JAX reads them when it is imported, which is left to those who need it: `--help` does not.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     logging.getLogger("jax").setLevel(logging.ERROR)
-    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        jax.config.update("jax_compilation_cache_dir", str(cache_folder() / "compiled"))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
-        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
+        return
+    settings = {
+        "jax_compilation_cache_dir": str(cache_folder() / "compiled"),
+        "jax_persistent_cache_min_compile_time_secs": 0.2,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    for name, value in settings.items():
+        os.environ.setdefault(name.upper(), str(value))
+    if "jax" in sys.modules:
+        import jax
+
+        for name, value in settings.items():
+            jax.config.update(name, value)
 
 
 def cache_folder() -> Path:

@@ -14,10 +14,12 @@ import polars
 import pytest
 
 from ropeval.cli.main import main
+from ropeval.files import locked
 from tests.problems import LinearQuadratic
 
-SMALL = [word for part in ("fqe", "rope") for word in ("--set", f"{part}.width=16", "--set", f"{part}.depth=1")]
-FAST = ["--members", "2", "--steps", "40", "--draws", "1", *SMALL, "--gamma", "0.9"]
+SMALL = {part: ["--set", f"{part}.width=16", "--set", f"{part}.depth=1"] for part in ("fqe", "rope")}
+FQE = ["--members", "2", "--steps", "40", "--draws", "1", *SMALL["fqe"], "--gamma", "0.9"]
+FAST = [*FQE, *SMALL["rope"]]
 
 
 @pytest.fixture
@@ -107,7 +109,7 @@ def test_true_values_bring_scores_and_a_finished_run_can_be_scored_later(files, 
 
 
 def test_what_a_finished_run_is_told_later_is_kept(files):
-    command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--out", "out"]
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
     Path("truth.json").write_text('{"policy": -20.0}')
     assert call(*command) == 0
     first = {path.name: path.read_bytes() for path in Path("out").iterdir() if path.is_file()}
@@ -123,7 +125,7 @@ def test_what_a_finished_run_is_told_later_is_kept(files):
 
 
 def test_truth_for_a_finished_run_that_is_not_whole(files, capsys):
-    command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--out", "out"]
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
     Path("truth.json").write_text('{"policy": -20.0}')
     assert call(*command) == 0
     trust, curves = Path("out/trust.json"), Path("out/curves.parquet")
@@ -139,7 +141,7 @@ def test_truth_for_a_finished_run_that_is_not_whole(files, capsys):
 
 
 def test_without_resampling_there_is_no_interval(files, capsys):
-    command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--no-resample", "--json"]
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--no-resample", "--json"]
     assert call(*command) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["interval"] is None
@@ -147,7 +149,7 @@ def test_without_resampling_there_is_no_interval(files, capsys):
 
 
 def test_json_prints_the_list_and_nothing_else(files, capsys):
-    assert call("log.npz", "policy.npz", "--method", "mean-reward", "--method", "fqe", *FAST, "--json") == 0
+    assert call("log.npz", "policy.npz", "--method", "mean-reward", "--method", "fqe", *FQE, "--json") == 0
     rows = json.loads(capsys.readouterr().out)
     assert [r["method"] for r in rows] == ["mean-reward", "fqe"]
     saved = list(files.glob("ropeval-results/log-*/result.json"))
@@ -166,13 +168,17 @@ def test_settings_from_a_file_and_over_it(files, capsys):
 def test_the_paper_preset(files, capsys):
     from ropeval.evaluation.methods import make_method
 
-    fqe = make_method("rope+fqe", preset="paper").describe()
-    assert (fqe["fqe"]["steps"], fqe["fqe"]["learning_rate"], fqe["fqe"]["batch"]) == (300_000, 1e-5, 512)
-    assert (fqe["rope"]["steps"], fqe["rope"]["tau"]) == (300_000, 0.005)
+    paper = make_method("rope+fqe", preset="paper").describe()
+    assert (paper["fqe"]["steps"], paper["fqe"]["learning_rate"], paper["fqe"]["batch"]) == (300_000, 1e-5, 512)
+    assert (paper["rope"]["steps"], paper["rope"]["tau"]) == (300_000, 0.005)
+    assert call("log.npz", "policy.npz", "--preset", "paper", "--method", "rope+fqe", *FAST, "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    small = {"steps": 40, "width": 16, "depth": 1}
+    assert {part: row["config"][part] for part in paper} == {part: paper[part] | small for part in paper}
 
 
 def test_resuming_a_finished_run_shows_it_again(files, capsys):
-    command = ["log.npz", "policy.npz", "--method", "fqe", *FAST, "--out", "out"]
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
     assert call(*command) == 0
     before = (files / "out/result.json").read_bytes()
     assert call(*command) == 2
@@ -212,6 +218,54 @@ def test_killed_and_resumed_gives_the_same_bits(files, how):
     assert without_seconds(Path("broken/result.json")) == without_seconds(Path("whole/result.json"))
     assert polars.read_parquet("broken/curves.parquet").equals(polars.read_parquet("whole/curves.parquet"))
     assert Path("broken/trust.json").read_bytes() == Path("whole/trust.json").read_bytes()
+
+
+@pytest.mark.parametrize("missing", [["report.html"], ["curves.png", "report.html"], []])
+def test_killed_after_the_answers_were_written(files, capsys, monkeypatch, missing):
+    """Whatever was drawn before that, resuming draws the rest, and nothing is left behind."""
+    command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
+    assert call(*command) == 0
+    whole = {path.name: path.read_bytes() for path in Path("out").iterdir()}
+    for name in missing:
+        Path("out", name).unlink()
+    Path("out/.work").mkdir()
+    Path("out/.work/0.json").write_text("{}")
+    Path("out/.report.html.abcd1234.html").touch()
+    capsys.readouterr()
+    assert call(*command, "--resume") == 0
+    printed = capsys.readouterr().out.replace("\n", "")
+    assert "written to out: report.html, result.json, trust.json, curves.parquet, curves.png" in printed
+    assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == whole
+
+
+def test_only_what_is_there_is_named(files, capsys):
+    assert call("log.npz", "policy.npz", "--method", "mean-reward", "--out", "out") == 0
+    named = capsys.readouterr().out.rpartition("written to out: ")[2].strip().split(", ")
+    assert sorted([*named, "run.json"]) == sorted(path.name for path in Path("out").iterdir())
+    assert "curves.png" not in named  # nothing was trained
+
+
+def test_one_run_at_a_time_writes_to_a_folder(files, capsys):
+    """The second is told so while the first works, and the first's results are its own."""
+    command = ["log.npz", "policy.npz", "--method", "mean-reward", "--out", "out"]
+    with locked(Path("out/.lock")):
+        assert call(*command, "--seed", "1", "--overwrite") == 2
+        assert "out: another process is writing results there" in capsys.readouterr().err
+        assert [path.name for path in Path("out").iterdir()] == [".lock"]
+    assert call(*command) == 0
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_a_reader_who_goes_away_does_not_stop_the_work(files, words):
+    command = [sys.executable, "-m", "ropeval", "evaluate", "log.npz", "policy.npz", "--method", "mean-reward"]
+    process = subprocess.Popen([*command, "--out", "out", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    stderr = process.stderr.read().decode()
+    assert process.wait(60) == 0, stderr
+    assert "Traceback" not in stderr
+    assert "BrokenPipe" not in stderr
+    assert {path.name for path in Path("out").iterdir()} >= {"result.json", "report.html", "trust.json"}
+    assert not Path("out/.work").exists()
 
 
 def damage(change):
@@ -263,13 +317,21 @@ BAD = {
     "setting": (lambda: ["log.npz", "policy.npz", "--set", "fqe.wdith=3"], "unknown setting 'fqe.wdith'"),
     "setting's value": (lambda: ["log.npz", "policy.npz", "--set", "fqe.width=-3"], "setting fqe.width is -3"),
     "setting's form": (lambda: ["log.npz", "policy.npz", "--set", "width"], "expected PART.FIELD=VALUE"),
+    "setting of another part": (
+        lambda: ["log.npz", "policy.npz", "--method", "lspe", "--set", "rope.beta=1"],
+        "setting rope.beta: rope takes no part in lspe",
+    ),
+    "name too long": (lambda: ["log.npz", "policy.npz", "--method", "lspe", "--out", "x" * 300], "cannot be written"),
     "part": (lambda: ["log.npz", "policy.npz", "--set", "fqee.width=3"], "unknown part 'fqee'"),
     "preset": (lambda: ["log.npz", "policy.npz", "--preset", "wild"], "unknown preset 'wild'"),
     "members": (lambda: ["log.npz", "policy.npz", "--members", "0"], "members"),
     "steps": (lambda: ["log.npz", "policy.npz", "--steps", "0"], "steps"),
     "seed": (lambda: ["log.npz", "policy.npz", "--seed", "-1"], "seed"),
-    "draws": (lambda: ["log.npz", "policy.npz", "--draws", "0"], "actions per state"),
-    "level": (lambda: ["log.npz", "policy.npz", "--level", "95"], "the level is 95"),
+    "draws": (lambda: ["log.npz", "policy.npz", "--draws", "0"], "--draws is 0; it must be a whole number, at least 1"),
+    "level": (
+        lambda: ["log.npz", "policy.npz", "--level", "95"],
+        "--level is 95.0; it must be a number, more than 0 and less than 1",
+    ),
     "interval": (lambda: ["log.npz", "policy.npz", "--interval", "wide"], "unknown interval 'wide'"),
     "no truth": (lambda: ["log.npz", "policy.npz", "--truth", "absent.json"], "absent.json: no such file of true"),
     "truth of others": (
@@ -303,7 +365,7 @@ def test_bad_input_is_one_line_exit_code_2_and_nothing_written(files, capsys, ca
     arguments, message = BAD[case]
     words = arguments()
     before = sorted(p.name for p in files.iterdir())
-    assert call(*words, "--out", "out") == 2
+    assert call(*(words if "--out" in words else [*words, "--out", "out"])) == 2
     printed = capsys.readouterr()
     assert message in printed.err
     assert "Traceback" not in printed.err
@@ -340,7 +402,7 @@ def test_a_full_disk_keeps_the_answer_on_the_screen(files, capsys, monkeypatch):
 
 def test_hostile_names_are_shown_as_they_are(files, capsys):
     Path("policy.npz").rename("[red]$x^2$.npz")
-    assert call("log.npz", "[red]$x^2$.npz", "--method", "fqe", *FAST, "--out", "out") == 0
+    assert call("log.npz", "[red]$x^2$.npz", "--method", "fqe", *FQE, "--out", "out") == 0
     assert "[red]" in capsys.readouterr().out.replace("\n", "").replace(" ", "")
 
 

@@ -15,10 +15,11 @@ from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import available_methods, make_method, parts
+from ropeval.evaluation.options import Options
 from ropeval.learning.engine import Run, member_keys
 from ropeval.policies import CallablePolicy
 from tests.problems import Chain, LinearQuadratic
-from tests.tiny import draws_for, settings, tiny_log, tiny_settings
+from tests.tiny import draws_for, own, settings, tiny_log, tiny_settings
 
 RECIPE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "extending.md"  # its method is one like any other
 METHODS = [*ESTIMATORS, *(f"{encoder}+fqe" for encoder in ENCODERS), "ridge"]
@@ -54,7 +55,7 @@ def knowing(policy):
 
 def evaluate(log, policy, method, members=2):
     return ropeval.evaluate(
-        log, policy, method, gamma=0.9, members=members, settings=tiny_settings(), draws=draws_for(log)
+        log, policy, method, gamma=0.9, members=members, settings=own(method, tiny_settings()), draws=draws_for(log)
     )
 
 
@@ -121,7 +122,7 @@ def test_interrupted_and_resumed(lq_log, method, tmp_path):
         return make_problem(lq_log, lq_policy(0.6), 0.9, draws=draws_for(lq_log))
 
     chosen = make_method(method, tiny_settings())
-    whole = answer(problem(), chosen, 2, 0)
+    whole = answer(problem(), chosen, Options(members=2))
     interruptions, told = 0, set()
     for _ in range(40):
         reports = 0
@@ -134,7 +135,7 @@ def test_interrupted_and_resumed(lq_log, method, tmp_path):
                 raise KeyboardInterrupt
 
         try:
-            resumed = answer(problem(), chosen, 2, 0, report=interrupt, checkpoints=tmp_path)
+            resumed = answer(problem(), chosen, Options(members=2), report=interrupt, checkpoints=tmp_path)
             break
         except KeyboardInterrupt:
             interruptions += 1
@@ -166,7 +167,9 @@ def test_zero_rewards_are_worth_nothing_much(lq_log, method):
     quick = tiny_settings()
     for part, entry in parts().items():
         quick[part] |= {k: v for k, v in FORGETTING.items() if k in entry.config.model_fields}
-    result = ropeval.evaluate(nothing, lq_policy(0.6), method, gamma=0.9, members=2, settings=quick, draws=1)
+    result = ropeval.evaluate(
+        nothing, lq_policy(0.6), method, gamma=0.9, members=2, settings=own(method, quick), draws=1
+    )
     assert result.value == pytest.approx(0.0, abs=1.0 if any(make_method(method).stages.values()) else 1e-12)
 
 
@@ -216,7 +219,7 @@ def long_lq_log():
 
 def trained(log, policy, method):
     return ropeval.evaluate(
-        log, policy, method, gamma=0.9, members=2, settings=settings(**TRAINED), draws=4, resample=False
+        log, policy, method, gamma=0.9, members=2, settings=own(method, settings(**TRAINED)), draws=4, resample=False
     )
 
 

@@ -24,7 +24,7 @@ from ropeval.policies import CallablePolicy, UniformPolicy
 from ropeval.tabular import metrics
 from ropeval.tabular.mdp import TabularMDP
 from tests.problems import Chain, LinearQuadratic
-from tests.tiny import draws_for, tiny_log, tiny_settings
+from tests.tiny import draws_for, own, tiny_log, tiny_settings
 
 CHAIN = Chain(size=3, terminates=False)
 RIGHT = 0.8
@@ -186,7 +186,15 @@ def test_psm_refuses_a_policy_without_probabilities(policy: CallablePolicy, why:
 def test_runs_by_name(name: str, kind: str) -> None:
     log = tiny_log(kind)
     policy = Chain().policy(0.8) if kind == "discrete" else LinearQuadratic().policy(0.3)
-    ask = partial(evaluate, log, policy, f"{name}+lspe", gamma=0.9, settings=tiny_settings(), draws=draws_for(log))
+    ask = partial(
+        evaluate,
+        log,
+        policy,
+        f"{name}+lspe",
+        gamma=0.9,
+        settings=own(f"{name}+lspe", tiny_settings()),
+        draws=draws_for(log),
+    )
     answer = ask(members=2)
     assert np.isfinite(answer.members).all()
     assert answer.members[0] != answer.members[1]

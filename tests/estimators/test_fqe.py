@@ -55,7 +55,7 @@ def test_targets_are_clipped_to_what_the_rewards_allow():
 
 
 def value(log, policy, method="fqe", **settings):
-    merged = {part: {**SETTINGS[part], **settings.get(part, {})} for part in SETTINGS}
+    merged = {part: {**SETTINGS[part], **settings.get(part, {})} for part in method.split("+")}
     return ropeval.evaluate(log, policy, method, gamma=0.9, members=2, settings=merged, draws=4, resample=False).value
 
 

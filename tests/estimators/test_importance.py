@@ -8,7 +8,7 @@ from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.estimators.importance import Episodes, ImportanceConfig, effective_size
 from ropeval.evaluation.evaluate import evaluate
-from ropeval.evaluation.methods import make_method
+from ropeval.evaluation.options import Options
 from ropeval.evaluation.session import Session
 from ropeval.learning.engine import Run, member_keys
 from ropeval.policies import CallablePolicy, Policy, UniformPolicy
@@ -203,9 +203,9 @@ def test_refused_before_any_training():
     """The first question could be answered; none is, since the last one cannot."""
     chain = Chain()
     silent = CallablePolicy(lambda o, rng: rng.integers(2, size=len(o)), deterministic=False, name="silent")
-    methods = [make_method("mean-reward"), make_method("rope+dr")]
+    options = Options(method=("mean-reward", "rope+dr"), gamma=0.9, members=1)
     with pytest.raises(UserError, match="silent: it cannot tell the probability"):
-        Session(chain.log(5), [chain.policy(0.5), silent], methods, 0.9, 1, 0)
+        Session(chain.log(5), [chain.policy(0.5), silent], options)
 
 
 def test_log_probs_that_are_none():

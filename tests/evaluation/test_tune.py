@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ropeval.data import make_problem
-from ropeval.evaluation.evaluate import Trust
 from ropeval.evaluation.methods import make_method
+from ropeval.evaluation.options import Options
+from ropeval.evaluation.result_folder import ResultFolder
 from ropeval.evaluation.session import Session, run_session
 from ropeval.evaluation.tune import candidates, tournament, tune, with_settings
 from tests.problems import Chain, LinearQuadratic
@@ -65,18 +66,19 @@ def test_the_winner_has_the_smallest_loss_and_its_settings_are_used():
 def test_a_session_keeps_its_choice(tmp_path):
     """Interrupted after the choice, it goes on with it instead of choosing again."""
     lq = LinearQuadratic()
-    methods = [make_method("fqe", SMALL)]
-    session = Session(lq.log(20), [lq.policy(0.5)], methods, 0.9, 2, 0, 2, Trust(), tune=True)
+    options = Options(method=("fqe",), settings={"fqe": SMALL["fqe"]}, gamma=0.9, members=2, draws=2, tune=True)
+    session, folder = Session(lq.log(20), [lq.policy(0.5)], options), ResultFolder(tmp_path)
 
     def stop(number, stage, fraction):
         if (tmp_path / ".work/0-chosen.json").exists():
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        run_session(session, tmp_path, stop)
+    with pytest.raises(KeyboardInterrupt), folder.writing(session.about()):
+        run_session(session, folder, stop)
     kept = tmp_path / ".work/0-chosen.json"
     kept.write_text(json.dumps(json.loads(kept.read_text()) | {"chosen": {"fqe.learning_rate": 0.0123}}))
-    (result,) = run_session(session, tmp_path, resume=True)
+    with folder.writing(session.about(), resume=True):
+        (result,) = run_session(session, folder)
     assert result.config["fqe"]["learning_rate"] == 0.0123
 
 

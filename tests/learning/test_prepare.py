@@ -7,16 +7,18 @@ import pytest
 
 from ropeval.data import Log
 from ropeval.estimators import behaviour, model
-from ropeval.evaluation.evaluate import Trust, answer
+from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import make_method
+from ropeval.evaluation.options import Options
+from ropeval.evaluation.result_folder import ResultFolder
 from ropeval.evaluation.session import Session, run_session
 from ropeval.learning.engine import Run, Threads, member_keys
 from ropeval.learning.prepare import prepared
 from ropeval.learning.resample import Resamples
 from ropeval.settings import PartConfig
 from tests.problems import LinearQuadratic
-from tests.tiny import tiny_log, tiny_settings
+from tests.tiny import own, tiny_log, tiny_settings
 
 POLICIES = [LinearQuadratic().policy(sigma) for sigma in (0.4, 0.6, 0.8)]
 RUN = Run(member_keys(0, 2), part="thing")
@@ -50,7 +52,7 @@ def trainings(monkeypatch):
 
 def values(log, policy, method, members=2):
     problem = log.problem(policy, draws=1)
-    return answer(problem, make_method(method, tiny_settings()), members, 0).members
+    return answer(problem, make_method(method, tiny_settings()), Options(members=members)).members
 
 
 @pytest.mark.parametrize(("method", "stage"), [("model", "model"), ("is", "behaviour")])
@@ -73,7 +75,7 @@ def test_methods_that_ask_alike_share_one_behaviour(dataset, trainings):
         values(log, POLICIES[0], method)
     assert trainings == ["behaviour"]
     longer = {"is": tiny_settings()["is"] | {"steps": 70}}
-    answer(log.problem(POLICIES[0], draws=1), make_method("is", longer), 2, 0)
+    answer(log.problem(POLICIES[0], draws=1), make_method("is", longer), Options(members=2))
     assert trainings == ["behaviour"] * 2
     values(log, POLICIES[0], "is", members=1)
     assert trainings == ["behaviour"] * 3
@@ -89,20 +91,20 @@ def test_methods_that_ask_alike_share_one_behaviour(dataset, trainings):
 @pytest.mark.parametrize("method", ["model", "wis"])
 def test_a_resumed_run_finds_what_was_prepared(dataset, tmp_path, monkeypatch, method):
     """Interrupted in the second policy: what the first one's question prepared is not trained again."""
-    chosen = [make_method(method, tiny_settings())]
-    session = Session(dataset, POLICIES, chosen, 0.9, 2, 0, 1, Trust())
-    expected = [row.members for row in run_session(session, tmp_path / "whole")]
+    chosen = own(method, tiny_settings())
+    session = Session(dataset, POLICIES, Options(method=(method,), settings=chosen, gamma=0.9, members=2, draws=1))
+    expected = [row.members for row in run_session(session, ResultFolder(tmp_path / "whole"))]
 
     def stop(number, stage, fraction):
         if number == 1:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_session(session, tmp_path / "cut", stop)
+        run_session(session, ResultFolder(tmp_path / "cut"), stop)
     chunks = []
     chunk = Threads.chunk
     monkeypatch.setattr(Threads, "chunk", lambda *given: chunks.append(1) or chunk(*given))
-    found = [row.members for row in run_session(session, tmp_path / "cut", resume=True)]
+    found = [row.members for row in run_session(session, ResultFolder(tmp_path / "cut"))]
     assert found == expected
     assert not chunks
 

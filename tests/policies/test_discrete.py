@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ropeval.data import Dataset, make_problem
+from ropeval.data import Dataset
 from ropeval.encoders.critic import critic_features
 from ropeval.policies import load_policy
 from tests.policies.hostile import FILES
@@ -22,8 +22,7 @@ def test_the_critic_encoder_takes_a_greedy_policys_features(columns):
     """φ of a logged pair: the state's hidden layer, in the block of the logged action."""
     log = Dataset.from_columns(columns | {"actions": np.arange(12) % 4})
     policy = load_policy(FILES / "dqn.zip")
-    pairs = make_problem(log, policy, 0.9).transitions.rows.x[:, None]
-    features = critic_features(policy, log.observations, pairs, discrete=True)  # [12, 1, 4·3]
+    features = critic_features(policy, log.observations, log.actions)  # [12, 4·3]
     blocks = features.reshape(12, 4, 3)
     np.testing.assert_array_equal(
         blocks[np.arange(12), log.actions], policy.hidden(np, policy.weights, log.observations)

@@ -8,7 +8,7 @@ import numpy as np
 import polars
 
 from ropeval.evaluation.result import Coverage, Estimate, Finding, Interval, Ranking
-from ropeval.evaluation.session import results_json
+from ropeval.evaluation.result_folder import results_json
 
 METHODS = ("mean-reward", "fqe", "rope+fqe")
 VALUES = {"mean-reward": (5.0, 5.0), "fqe": (10.0, 2.0), "rope+fqe": (8.0, 6.0)}

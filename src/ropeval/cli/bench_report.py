@@ -41,19 +41,12 @@ def report(
     there already is replaced. docs/guide/studies.md says what each table and figure means.
     """
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from ropeval.bench.results.report import write_report
-    from ropeval.cli.progress import stderr
+    from ropeval.cli.progress import percent_bar, stderr
 
     target = out or study[0] / "report"
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=stderr(), transient=True) as bar:
+    with percent_bar(stderr()) as bar:
         task = bar.add_task("reading", total=1.0)
         written = write_report(
             study,

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
-from ropeval.cli.progress import stderr
+from ropeval.cli.progress import percent_bar, stderr
 from ropeval.errors import UserError
 from ropeval.interrupts import interruptible, stop_if_pressed
 
@@ -219,11 +218,7 @@ def _progress(
     for task in tasks:
         policies = store.policies(task)
         left += sum(members_left(work_left(g, store, policies)) * _cost(study, g) for g in make_groups(study, [task]))
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
-        console=console, transient=True,
-    ) as bar:  # fmt: skip
+    with percent_bar(console) as bar:
         whole = bar.add_task("preparing", total=max(1, left))
         seen: dict[str, float] = {}
 

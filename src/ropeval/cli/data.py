@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ropeval.cli.format_help import LOGS, FormatHelpCommand
-from ropeval.cli.progress import stderr
+from ropeval.cli.model_options import shown
 from ropeval.errors import UserError
+from ropeval.evaluation.options import Options
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -34,15 +34,7 @@ LogArgument = Annotated[
         help=f"One of: {LOGS}. The content decides, not the name.",
     ),
 ]
-ColumnsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--columns",
-        metavar="NAME=COLUMN[,COLUMN…]",
-        help="Where the log calls things otherwise: observations=s0,s1 or s*, actions=dose, rewards=r, "
-        "terminations=died, truncations=never, episode_ids=patient, time=day. Give it again for more.",
-    ),
-]
+ColumnsOption = Annotated[list[str] | None, shown(Options.model_fields["columns"])]
 
 
 @app.command(cls=FormatHelpCommand, epilog=EPILOG)
@@ -52,6 +44,9 @@ def info(
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON and nothing else.")] = False,
 ) -> None:
     """What a log holds: episodes and how they end, ranges, odd columns, a histogram of the returns, warnings."""
+    from rich.console import Console
+
+    from ropeval.cli.progress import stderr
     from ropeval.data import load_dataset
     from ropeval.data.column_names import parse_columns
     from ropeval.data.formats import recognise
@@ -90,6 +85,7 @@ def convert(
     by part, so that the log need not fit into memory."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from ropeval.cli.progress import stderr
     from ropeval.data.column_names import parse_columns
     from ropeval.data.columns import is_columns
     from ropeval.data.formats import recognise
@@ -131,6 +127,7 @@ def convert(
 @app.command(cls=FormatHelpCommand, epilog=EPILOG)
 def check(log: LogArgument, columns: ColumnsOption = None) -> None:
     """Read a log whole and say what is wrong with it. Exit code 0: nothing; 1: warnings; 2: it cannot be used."""
+    from ropeval.cli.progress import stderr
     from ropeval.data import load_dataset
     from ropeval.data.column_names import parse_columns
     from ropeval.data.quality import log_warnings

@@ -1,16 +1,22 @@
 """`ropeval evaluate`: what would these policies earn?"""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
-from ropeval.cli.data import ColumnsOption, LogArgument
+from ropeval.cli.data import LogArgument
 from ropeval.cli.format_help import POLICY_FILES, POLICY_WORDS
-from ropeval.cli.progress import session_progress, stderr
+from ropeval.cli.model_options import with_options
 from ropeval.errors import UserError
+from ropeval.evaluation.options import EFFORT, QUESTION, RESULTS, read_options
 from ropeval.interrupts import interruptible
+
+if TYPE_CHECKING:
+    from ropeval.evaluation.rank import Truth
+    from ropeval.evaluation.result import Estimate, Ranking
+    from ropeval.evaluation.result_folder import ResultFolder
+    from ropeval.evaluation.session import Session
 
 NOTED = 10_000  # logged states that the policies are asked about: do they look like those of their training?
 
@@ -37,65 +43,42 @@ PoliciesArgument = Annotated[
 ]
 
 
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Go on where the same command was interrupted.", rich_help_panel=RESULTS)
+]
+OverwriteOption = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what --out holds.", rich_help_panel=RESULTS)
+]
+
+
+@with_options
 def evaluate(
     log: LogArgument,
     policies: PoliciesArgument,
-    gamma: Annotated[float | None, typer.Option(help="Discount factor, in [0, 1).  [default: 0.99]")] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(help="Method; give it again for more.  [default: mean-reward, mean-return, fqe, rope+fqe]"),
-    ] = None,
-    members: Annotated[
-        int | None,
-        typer.Option(help="Repetitions, each with its own seed and resample of the episodes.  [default: 10]"),
-    ] = None,
-    steps: Annotated[int | None, typer.Option(help="Training steps of everything that learns.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Same seed, data and device: same result.  [default: 0]")] = None,
-    draws: Annotated[
-        int | None, typer.Option(help="Actions drawn per state from a stochastic policy.  [default: 8]")
-    ] = None,
-    interval: Annotated[
-        str | None,
-        typer.Option(help="percentile or bca; either needs 100 members, and with fewer it is a t interval."),
-    ] = None,
-    level: Annotated[float | None, typer.Option(help="Level of the intervals.  [default: 0.95]")] = None,
-    resample: Annotated[
-        bool | None,
-        typer.Option(
-            "--resample/--no-resample",
-            help="Whether every member sees its own resample of the episodes, or all see the log as it is and there "
-            "are no intervals.  [default: resample]",
-        ),
-    ] = None,
-    tune: Annotated[
-        bool | None,
-        typer.Option(
-            "--tune",
-            help="Choose β, d and learning rates of every method for every policy by a tournament of fitted values on "
-            "the log. Takes as long as 3 (fqe) or 27 (rope+fqe) members more; what it is worth: docs/guide/ranking.md.",
-        ),
-    ] = None,
     truth: Annotated[
         Path | None,
-        typer.Option(help="JSON file {policy: true value}, where known: adds errors, rank correlation and regret."),
-    ] = None,
-    preset: Annotated[
-        str | None, typer.Option(help="default: minutes on a laptop. paper: the paper's settings, for a GPU.")
-    ] = None,
-    columns: ColumnsOption = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PART.FIELD=VALUE", help="Any field of any part, e.g. rope.beta=10."),
+        typer.Option(
+            help="JSON file {policy: true value}, where known: adds errors, rank correlation and regret.",
+            rich_help_panel=QUESTION,
+        ),
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(help="A TOML file with any of these options and a table per part, e.g. [fqe].")
+        Path | None,
+        typer.Option(
+            help="A TOML file with any of these options and a table per part, e.g. [fqe].", rich_help_panel=EFFORT
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the results.  [default: ropeval-results/LOG-xxxxxxxx]")
+        Path | None,
+        typer.Option(help="Folder for the results.  [default: ropeval-results/LOG-xxxxxxxx]", rich_help_panel=RESULTS),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON and nothing else.")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where the same command was interrupted.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out holds.")] = False,
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Print the results as JSON and nothing else.", rich_help_panel=RESULTS),
+    ] = False,
+    resume: ResumeOption = False,
+    overwrite: OverwriteOption = False,
+    **given: Any,
 ) -> None:
     """Estimate what each POLICY would earn, judged only from LOG, and which is best. No simulator is needed.
 
@@ -105,53 +88,72 @@ def evaluate(
     cover the luck of the log and of the seeds, not what a method gets wrong on every log: trust no method that the
     trivial baselines contradict without knowing why.
     """
-    given = {
-        "gamma": gamma, "method": method, "members": members, "steps": steps, "seed": seed, "draws": draws,
-        "preset": preset, "interval": interval, "level": level, "resample": resample,
-        "tune": tune, "columns": columns,
-    }  # fmt: skip
-    run(log, policies, given, set_ or [], config, truth, out, json, resume, overwrite)
-
-
-def run(
-    log: str,
-    policies: list[str],
-    given: dict[str, Any],
-    assignments: list[str],
-    config: Path | None,
-    truth: Path | None,
-    out: Path | None,
-    as_json: bool,
-    resume: bool,
-    overwrite: bool,
-) -> None:
-    from ropeval.cli.options import build_session, read_truth
-    from ropeval.cli.results import keep_results
+    from ropeval.cli.progress import stderr
+    from ropeval.cli.truth import read_truth
+    from ropeval.data import load_dataset
+    from ropeval.data.column_names import parse_columns
     from ropeval.data.quality import log_warnings
-    from ropeval.evaluation.session import check_folder, rankings, results_json, run_session
+    from ropeval.evaluation.session import Session
+    from ropeval.policies import load_policy
+
+    options = read_options({name: value for name, value in given.items() if value not in (None, [])}, config)
+    console = stderr()
+    with console.status("reading the log and asking the policies"):
+        dataset = load_dataset(log, parse_columns(options.columns))
+        session = Session(dataset, [load_policy(spec) for spec in policies], options)
+    known = read_truth(truth, [p.name for p in session.policies]) if truth else None
+    seen = dataset.observations[:NOTED]
+    of_policies = [note for policy in session.policies for note in policy.notes(seen)]
+    for notice in (*dataset.notices, *log_warnings(dataset), *of_policies):
+        console.print(f"note: {notice}", highlight=False, markup=False)
+    folder = out or Path("ropeval-results") / f"{Path(log).stem}-{session.fingerprint[:8]}"
+    answer(session, folder, known, resume, overwrite, as_json=json)
+
+
+def answer(
+    session: "Session", out: Path, truth: "Truth | None", resume: bool, overwrite: bool, as_json: bool = False
+) -> None:
+    """Run a session, print what it found, and leave it in the folder."""
+    from rich.console import Console
+
+    from ropeval.cli.progress import heard_or_not, session_progress, stderr
+    from ropeval.evaluation.result_folder import ResultFolder, results_json
+    from ropeval.evaluation.session import rankings, run_session
     from ropeval.report.terminal import print_ranking, print_results
 
     if resume and overwrite:
         raise UserError("--resume goes on with a run and --overwrite discards it; choose one")
-    console = stderr()
-    with console.status("reading the log and asking the policies"):
-        session = build_session(log, policies, given, assignments, config)
-    known = read_truth(truth, [p.name for p in session.policies]) if truth else None
-    seen = session.dataset.observations[:NOTED]
-    of_policies = [note for policy in session.policies for note in policy.notes(seen)]
-    for notice in (*session.dataset.notices, *log_warnings(session.dataset), *of_policies):
-        console.print(f"note: {notice}", highlight=False, markup=False)
-    folder = out or Path("ropeval-results") / f"{Path(log).stem}-{session.fingerprint[:8]}"
-    check_folder(session, folder, resume, overwrite)
-    again = f"the same command with --out {folder} --resume"
-    with interruptible(again), session_progress(session, console) as report:
-        results = run_session(session, folder, report, resume, overwrite)
-    ranking = rankings(session, results, folder, known)
-    if as_json:
-        print(results_json(results))
-    else:
-        print_results(results, Console(), known)
-        print_ranking(ranking, Console())
-    keep_results(results, ranking, folder, known)  # after printing: a full disk does not take the answer away
+    folder = ResultFolder(out)
+    with folder.writing(session.about(), resume, overwrite):
+        with (
+            interruptible(f"the same command with --out {out} --resume"),
+            session_progress(session, stderr()) as report,
+        ):
+            results = run_session(session, folder, report)
+        ranking = rankings(session, results, folder, truth)
+        with heard_or_not():
+            if as_json:
+                print(results_json(results))
+            else:
+                print_results(results, Console(), truth)
+                print_ranking(ranking, Console())
+        keep(results, ranking, folder, truth)  # after printing: a full disk does not take the answer away
     if not as_json:
-        print(f"written to {folder}: report.html, result.json, trust.json, curves.parquet, curves.png")
+        with heard_or_not():
+            print(f"written to {out}: {', '.join(folder.written)}")
+
+
+def keep(results: "list[Estimate]", ranking: "list[Ranking]", folder: "ResultFolder", truth: "Truth | None") -> None:
+    """Write the answers of a new run, tell a finished one its true values, and draw what is not drawn."""
+    from ropeval.report.run_page import draw_curves, write_page
+
+    if not folder.answered:
+        folder.write(results, ranking, truth)
+    elif truth:
+        folder.curves()  # before anything is changed: they may not be readable
+        folder.add_truth(ranking, truth)
+    if not folder.has("curves.png"):
+        draw_curves(folder.path)
+    if not folder.has("report.html"):
+        write_page(folder.path)
+    folder.finish()

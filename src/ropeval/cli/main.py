@@ -5,7 +5,7 @@ import sys
 import typer
 
 from ropeval.cli import bench, data, demo, evaluate, methods, report, tabular
-from ropeval.cli.format_help import FormatHelpCommand
+from ropeval.cli.model_options import UnderHeadings
 from ropeval.errors import UserError
 from ropeval.interrupts import interruptible
 from ropeval.runtime import prepare
@@ -37,7 +37,7 @@ def _root(
     """Off-policy evaluation: estimates, their spread and their warnings, from a log and policy files."""
 
 
-app.command(cls=FormatHelpCommand, epilog=evaluate.EPILOG)(evaluate.evaluate)
+app.command(epilog=evaluate.EPILOG, cls=UnderHeadings)(evaluate.evaluate)
 app.command()(demo.demo)
 app.command()(methods.methods)
 app.command()(report.report)

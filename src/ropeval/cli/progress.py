@@ -1,5 +1,7 @@
-"""Progress bars, on standard error, so that standard output stays clean."""
+"""Progress bars, on standard error, so that standard output stays clean; and what is printed there."""
 
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,29 +11,43 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from ropeval.evaluation.session import Report, Session
 from ropeval.interrupts import stop_if_pressed
 
 if TYPE_CHECKING:
     from ropeval.bench.data.streams import Stream
+    from ropeval.evaluation.session import Report, Session
 
 
 def stderr() -> Console:
     return Console(stderr=True)
 
 
+def percent_bar(console: Console, transient: bool = True) -> Progress:
+    """What is done, how much of it, since when, and how long it will take."""
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, transient=transient,
+    )  # fmt: skip
+
+
 @contextmanager
-def session_progress(session: Session, console: Console) -> Iterator[Report]:
+def heard_or_not() -> Iterator[None]:
+    """A reader of standard output who went away (`ropeval … | head -2`) ends the printing, not the work."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # Rich makes the second of the first
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def session_progress(session: "Session", console: Console) -> "Iterator[Report]":
     """Yields the function that a session reports to. A question's stages share its part of the bar."""
     questions = session.questions
     stages = [list(method.stages) for _, method in questions]
     weights = [list(method.stages.values()) for _, method in questions]
     total = max(1, sum(map(sum, weights)))
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
-        console=console, transient=True,
-    ) as bar:  # fmt: skip
+    with percent_bar(console) as bar:
         task = bar.add_task("preparing", total=total)
 
         def report(number: int, stage: str, fraction: float) -> None:
@@ -82,10 +98,7 @@ def collecting_progress(title: str, console: Console) -> Iterator[Callable[["Str
 def training_progress(
     title: str, total: int, unit: str, console: Console
 ) -> Iterator[Callable[[int, dict[str, float]], None]]:
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console,
-    ) as bar:  # fmt: skip
+    with percent_bar(console, transient=False) as bar:
         task = bar.add_task(f"{escape(title)}  training", total=total)
 
         def report(done: int, line: dict[str, float]) -> None:

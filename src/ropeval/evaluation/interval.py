@@ -24,18 +24,15 @@ a measured factor, `WIDENED`: docs/results/coverage.md has the numbers before an
 """
 
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.evaluation.options import DEFAULT_LEVEL, Kind
 from ropeval.evaluation.result import Interval
 from ropeval.learning.resample import Counts
 
 Floats = NDArray[np.float64]
-Kind = Literal["percentile", "bca"]
-KINDS: tuple[Kind, ...] = ("percentile", "bca")
-DEFAULT_LEVEL = 0.95
 TAIL = 2.5  # replicates that each tail must hold for a quantile to be seen: 100 at a level of 0.95
 WIDENED = {"exact": 1.15, "learned": 1.6}
 GROUPS = 50  # of episodes, whose influences make the acceleration

@@ -1,18 +1,18 @@
 """Methods by name: an estimator, or `encoder+estimator`."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from ropeval.data import Dataset
 from ropeval.encoders import ENCODERS, Encoder
 from ropeval.errors import UserError, unknown_name
 from ropeval.estimators import ESTIMATORS, Estimator
+from ropeval.evaluation.options import Options, Preset
 from ropeval.plugins import load_methods
 from ropeval.policies import Policy
 from ropeval.settings import Overrides, PartConfig, make_config
 
-DEFAULT_METHODS = ("mean-reward", "mean-return", "fqe", "rope+fqe")
-PRESETS = ("default", "paper")
+PRESETS: tuple[str, ...] = get_args(Preset)
 
 
 def parts() -> dict[str, Encoder | Estimator]:
@@ -94,3 +94,21 @@ def check_overrides(overrides: Overrides) -> None:
         if part not in known:
             raise unknown_name("part", part, [name for name, entry in known.items() if entry.config.model_fields])
         make_config(known[part].config, part, fields)
+
+
+def make_methods(options: Options) -> list[Method]:
+    """The methods that are asked for, each once. Settings that would change none of them are refused."""
+    check_overrides(options.settings)
+    overrides = dict(options.settings)
+    if options.steps is not None:
+        for part, entry in parts().items():
+            if "steps" in entry.config.model_fields:
+                overrides[part] = {"steps": options.steps, **overrides.get(part, {})}
+    methods = [make_method(name, overrides, options.preset) for name in dict.fromkeys(options.method)]
+    for part, fields in options.settings.items():
+        if fields and not any(part in method.configs for method in methods):
+            raise UserError(
+                f"setting {part}.{next(iter(fields))}: {part} takes no part in {', '.join(m.name for m in methods)}; "
+                "leave it out, or choose a method that it is part of"
+            )
+    return methods

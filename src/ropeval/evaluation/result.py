@@ -13,11 +13,12 @@ older files stay readable.
 """
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ropeval.learning.engine import Trained
+if TYPE_CHECKING:  # reading results needs no JAX
+    from ropeval.learning.engine import Trained
 
 Severity = Literal["note", "warning", "severe"]
 SEVERITIES: tuple[Severity, ...] = ("severe", "warning", "note")  # worst first
@@ -144,7 +145,7 @@ class Estimate:
         return "\n".join(lines + [f"  ! {warning}" for warning in self.warnings])
 
 
-def curve_rows(trained: dict[str, Trained]) -> list[dict[str, Any]]:
+def curve_rows(trained: "dict[str, Trained]") -> list[dict[str, Any]]:
     """All curves in long form, ready for a data frame."""
     return [
         {"stage": stage, "member": member, "step": int(step), "metric": metric, "value": float(values[c, member])}

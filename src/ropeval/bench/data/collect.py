@@ -10,14 +10,12 @@ Pydantic, Gymnasium and MuJoCo are installed beside JAX.
 """
 
 import argparse
-import contextlib
 import hashlib
 import json
 import platform
 import shutil
 import sys
 import time
-from collections.abc import Iterator
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -34,7 +32,7 @@ from ropeval.bench.data.workers import Pool, Recipe, Report, play_streams, worke
 from ropeval.data.columns import ColumnsWriter
 from ropeval.data.dataset import Dataset
 from ropeval.errors import UserError
-from ropeval.files import read_npz, write_atomically, write_text
+from ropeval.files import locked, read_npz, write_atomically, write_text
 from ropeval.policies import Policy
 from ropeval.version import __version__
 
@@ -67,7 +65,9 @@ def collect(
     make_environment(task.environment)[0].close()  # refuses what is not installed, before anything is written
     valued = [name for name in task.valued if name in located]
     plan = _plan(task, seed, truth_episodes or task.truth_episodes, located, loaded)
-    with _only_one(folder):
+    with locked(folder / ".lock") as alone:
+        if not alone:
+            raise UserError(f"{folder}: another process is collecting this task; wait for it")
         if overwrite:
             for place in ("log", "parts", "policies"):
                 shutil.rmtree(folder / place, ignore_errors=True)
@@ -144,23 +144,6 @@ def _agree_on_plan(path: Path, plan: dict[str, Any]) -> None:
                 f"{plan[name]}; continue it as it was, or start again with --overwrite"
             )
     write_text(path, json.dumps(plan, indent=1) + "\n")
-
-
-@contextlib.contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    """One collection of a task at a time, on this machine; the lock goes with the process."""
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        yield
-        return
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise UserError(f"{folder}: another process is collecting this task; wait for it") from error
-        yield
 
 
 # --- the log --------------------------------------------------------------------------------------------------

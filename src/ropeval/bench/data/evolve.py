@@ -128,8 +128,8 @@ def evolve(
         "versions": {name: version(name) for name in ("gymnasium", "numpy")},
     }  # fmt: skip
     write_text(out / "curve.jsonl", "".join(json.dumps(line) + "\n" for line in curve))
-    for number, (earned, place) in enumerate(sorted(line_up, key=lambda entry: entry[0]["discounted"]), 1):
-        measured = {"generation": place, **earned, "measured_episodes": AGAIN * MEASURED}
+    for number, (value, place) in enumerate(sorted(line_up, key=lambda entry: entry[0]["discounted"]), 1):
+        measured = {"generation": place, **value, "measured_episodes": AGAIN * MEASURED}
         _write(out / f"{_stem(env_id)}_{number}", network.arrays(means[place]), about | measured)
     return out
 

@@ -1,6 +1,5 @@
-"""A folder of results, read for showing it."""
+"""What a run left behind, arranged for showing it."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.errors import UserError
 from ropeval.evaluation.result import SEVERITIES, Coverage, Estimate, Finding, Ranking
-from ropeval.evaluation.session import load_curves, load_results
+from ropeval.evaluation.result_folder import ResultFolder
 
 BASELINES = ("mean-reward", "mean-return")  # they ignore the policy
 
@@ -73,39 +71,11 @@ def place(severity: str) -> int:
 
 def read_outcome(folder: Path, truth: Mapping[str, float] | None = None) -> Outcome:
     """Read a finished run. What an older or simpler run did not write is left out."""
-    if not (folder / "result.json").is_file():
-        begun = (folder / "run.json").is_file()
-        hint = "give the folder that `ropeval evaluate --out` wrote to"
-        if begun:
-            hint = "the run was not finished; the same command with --resume goes on"
-        raise UserError(f"{folder}: there is no result.json in it: {hint}")
-    trust = _read_json(folder / "trust.json")
-    known = trust.get("truth") or {}  # true values, where a run was told them
-    try:
-        rankings = [Ranking(**row) for row in trust.get("ranking", [])]
-        coverage = [Coverage(**row) for row in trust.get("coverage", [])]
-    except (TypeError, AttributeError) as error:
-        raise UserError(f"{folder / 'trust.json'}: cannot be read as rankings and coverage ({error})") from error
-    return Outcome(
-        load_results(folder), _read_json(folder / "run.json"), rankings, coverage, _read_curves(folder), truth or known
-    )
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read as JSON ({error})") from error
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: expected an object, found a {type(content).__name__}")
-    return content
-
-
-def _read_curves(folder: Path) -> dict[Trace, Curve]:
-    groups = load_curves(folder).group_by("policy", "method", "stage", "metric", maintain_order=True)
-    return {Trace(*map(str, key)): _curve(rows) for key, rows in groups}
+    kept = ResultFolder(folder)
+    results, trust = kept.results(), kept.trust()
+    groups = kept.curves().group_by("policy", "method", "stage", "metric", maintain_order=True)
+    curves = {Trace(*map(str, key)): _curve(rows) for key, rows in groups}
+    return Outcome(results, kept.about(), trust.ranking, trust.coverage, curves, truth or trust.truth)
 
 
 def _curve(rows: Any) -> Curve:

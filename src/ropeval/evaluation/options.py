@@ -1,0 +1,169 @@
+"""What `evaluate` can be told, each option once: for the command line, for a TOML file and for Python.
+
+A field below is all that a new option needs: `ropeval evaluate --help`, the file's check and the keywords of
+`ropeval.evaluate` are made from it. Needs neither JAX nor NumPy, since whoever asks for help should not wait for them.
+"""
+
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+
+from ropeval.errors import UserError, unknown_name
+from ropeval.settings import parse_assignments, read_toml
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+DEFAULT_LEVEL = 0.95
+DEFAULT_METHODS = ("mean-reward", "mean-return", "fqe", "rope+fqe")
+Kind = Literal["percentile", "bca"]
+Preset = Literal["default", "paper"]
+Words = Annotated[
+    tuple[str, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else tuple(v) if isinstance(v, list) else v)
+]
+QUESTION, EFFORT, INTERVALS, RESULTS = "What is asked", "How hard to try", "Intervals", "Results"  # headings of --help
+
+
+def option(default: Any, group: str, flag: str, about: str, *, metavar: str = "", **bounds: Any) -> Any:
+    """A field with its sentence and its place in `--help`."""
+    return Field(
+        default, description=about, json_schema_extra={"group": group, "flag": flag, "metavar": metavar}, **bounds
+    )
+
+
+class Options(BaseModel):
+    """Everything that can be asked of a log and its policies."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    gamma: float = option(0.99, QUESTION, "--gamma", "Discount factor, in [0, 1).", ge=0, lt=1)
+    method: Words = option(DEFAULT_METHODS, QUESTION, "--method", "Method; give it again for more.", min_length=1)
+    columns: Words = option(
+        (),
+        QUESTION,
+        "--columns",
+        "Where the log calls things otherwise: observations=s0,s1 or s*, actions=dose, rewards=r, terminations=died, "
+        "truncations=never, episode_ids=patient, time=day. Give it again for more.",
+        metavar="NAME=COLUMN[,COLUMN…]",
+    )
+    members: int = option(  # with ten, the interval is a fifth wider than with very many; with four, four fifths
+        10, EFFORT, "--members", "Repetitions, each with its own seed and resample of the episodes.", ge=1
+    )
+    steps: int | None = option(None, EFFORT, "--steps", "Training steps of everything that learns.", ge=1)
+    preset: Preset = option(
+        "default", EFFORT, "--preset", "default: minutes on a laptop. paper: the paper's settings, for a GPU."
+    )
+    tune: bool = option(
+        False,
+        EFFORT,
+        "--tune",
+        "Choose β, d and learning rates of every method for every policy by a tournament of fitted values on the log. "
+        "Takes as long as 3 (fqe) or 27 (rope+fqe) members more; what it is worth: docs/guide/ranking.md.",
+    )
+    draws: int | None = option(
+        None, EFFORT, "--draws", "Actions drawn per state from a stochastic policy.  [default: 8]", ge=1
+    )
+    seed: int = option(0, EFFORT, "--seed", "Same seed, data and device: same result.", ge=0, lt=2**31)
+    settings: dict[str, dict[str, Any]] = option(
+        {}, EFFORT, "--set", "Any field of any part, e.g. rope.beta=10.", metavar="PART.FIELD=VALUE"
+    )
+    resample: bool = option(
+        True,
+        INTERVALS,
+        "--resample/--no-resample",
+        "Whether every member sees its own resample of the episodes, or all see the log as it is and there are no "
+        "intervals.  [default: resample]",
+    )
+    interval: Kind = option(
+        "percentile", INTERVALS, "--interval", "Either kind needs 100 members, and with fewer it is a t interval."
+    )
+    level: float = option(DEFAULT_LEVEL, INTERVALS, "--level", "Level of the intervals.", gt=0, lt=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_values(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """None is as good as not given, and NumPy's numbers are numbers, too."""
+        values = {name: value for name, value in given.items() if value is not None}
+        return {k: v.item() if hasattr(v, "item") and not getattr(v, "shape", ()) else v for k, v in values.items()}
+
+
+def make_options(given: Mapping[str, Any], where: str = "") -> Options:
+    """Checked options. `where` stands before the name of one that has to be mended: `--`, or `file.toml: `."""
+    try:
+        return Options.model_validate(dict(given))
+    except ValidationError as error:
+        raise _to_mend(error.errors()[0], where) from None
+
+
+def read_options(given: Mapping[str, Any], config: Path | None = None) -> Options:
+    """The command line's options, `settings` as assignments, over those of a TOML file, over the defaults."""
+    below = _read_file(config) if config else {}
+    settings = {part: dict(fields) for part, fields in below.get("settings", {}).items()}
+    for part, fields in parse_assignments(given.get("settings", [])).items():
+        settings[part] = {**settings.get(part, {}), **fields}
+    return make_options({**below, **given, "settings": settings}, "--")
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    """Tables are parts, everything else is an option."""
+    content = read_toml(path)
+    tables = {name: value for name, value in content.items() if isinstance(value, dict)}
+    given = {name: value for name, value in content.items() if name not in tables}
+    if "settings" in given:
+        raise UserError(f"{path}: settings is {given['settings']!r}; write a table per part instead, for example [fqe]")
+    given["settings"] = tables
+    make_options(given, f"{path}: ")
+    return given
+
+
+def _to_mend(error: Any, where: str) -> UserError:
+    name, found, file = str(error["loc"][0]), error["input"], "" if where == "--" else where
+    if error["type"] == "extra_forbidden":
+        return UserError(f"{file}{unknown_name('option', name, list(Options.model_fields))}")
+    field = Options.model_fields[name]
+    if error["type"] == "literal_error":
+        return UserError(f"{file}{unknown_name(name, found, list(get_args(field.annotation)))}")
+    place = ".".join(map(str, error["loc"])) if plain_type(field) is dict else name
+    return UserError(f"{where}{place} is {found!r}; it must be {_rule(field)}")
+
+
+def plain_type(field: FieldInfo) -> type:
+    """float, int, bool, str, tuple or dict: what a value is, whatever it holds and whether or not it may be None."""
+    annotation: Any = field.annotation
+    if isinstance(annotation, UnionType):
+        annotation = get_args(annotation)[0]
+    origin: Any = get_origin(annotation)
+    return str if origin is Literal else origin or annotation
+
+
+def _rule(field: FieldInfo) -> str:
+    kinds = {
+        float: "a number", int: "a whole number", bool: "true or false", str: "a word",
+        tuple: "a word or a list of them", dict: "fields by part, for example {'fqe': {'steps': 1000}}",
+    }  # fmt: skip
+    words = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+    bounds = [f"{words[n]} {getattr(m, n)}" for m in field.metadata for n in words if hasattr(m, n)]
+    return ", ".join([kinds[plain_type(field)], *filter(None, [" and ".join(bounds)])])
+
+
+def takes_options(function: Function) -> Function:
+    """Spells out the `**options` of a function, for `help` and for the completion of a notebook."""
+    signature = inspect.signature(function)
+    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    taken = (*signature.parameters, "columns")  # the last belongs to `load_dataset` here
+    fields = {name: field for name, field in Options.model_fields.items() if name not in taken}
+    spelt = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.annotation)
+        for name, field in fields.items()
+    ]
+    function.__signature__ = signature.replace(parameters=[*own, *spelt])  # type: ignore[attr-defined]
+    lines = [
+        textwrap.fill(f"    {name:9} {field.description}", 120, subsequent_indent=" " * 14)
+        for name, field in fields.items()
+    ]
+    function.__doc__ = f"{(function.__doc__ or '').rstrip()}\n\n" + "\n".join(lines) + "\n    "
+    return function

@@ -1,0 +1,40 @@
+"""One bar for everything that has a percentage; a session's parts share it."""
+
+from io import StringIO
+
+from rich.console import Console
+
+from ropeval.cli.progress import percent_bar, session_progress
+from ropeval.evaluation.options import make_options
+from ropeval.evaluation.session import Session
+from tests.problems import Chain
+
+
+def terminal() -> Console:
+    return Console(file=StringIO(), force_terminal=True, width=100, color_system=None)
+
+
+def shown(console: Console) -> str:
+    return console.file.getvalue()
+
+
+def test_the_bar_says_what_and_how_far():
+    console = terminal()
+    with percent_bar(console, transient=False) as bar:
+        bar.update(bar.add_task("walking", total=4), completed=1)
+    assert "walking" in shown(console)
+    assert " 25%" in shown(console)
+    assert "left" in shown(console)
+
+
+def test_the_questions_of_a_session_share_the_bar():
+    chain, console = Chain(), terminal()
+    settings = {"fqe": {"steps": 300}, "rope": {"steps": 100}}
+    options = make_options({"method": ["fqe", "rope+fqe"], "settings": settings})
+    session = Session(chain.log(5), [chain.policy(0.6)], options)
+    parts = [((0, "fqe", 0.5), 150), ((0, "done", 1.0), 300), ((1, "rope", 0.5), 350), ((1, "fqe", 1.0), 700)]
+    for (number, stage, fraction), steps in parts:
+        with session_progress(session, console) as report:
+            report(number, stage, fraction)
+        assert f" {100 * steps / 700:>3.0f}%" in shown(console).split("preparing")[-1], (number, stage)
+    assert "rope+fqe (rope)" in shown(console)

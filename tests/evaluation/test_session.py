@@ -1,0 +1,69 @@
+"""One run's questions: what makes it this run, and what is refused before anything is computed."""
+
+import pytest
+
+from ropeval.errors import UserError
+from ropeval.evaluation.options import Options, make_options
+from ropeval.evaluation.result_folder import ResultFolder
+from ropeval.evaluation.session import Session, rankings, run_session
+from ropeval.policies import CallablePolicy
+from tests.problems import Chain
+
+TRIVIAL = ("mean-reward", "mean-return")
+
+
+def make_session(**given: object) -> Session:
+    chain = Chain()
+    return Session(chain.log(20), [chain.policy(0.6)], make_options({"method": TRIVIAL, **given}))
+
+
+def test_every_option_that_changes_the_answer_makes_another_run():
+    """An option that is added is recorded without further words."""
+    other = {
+        "gamma": 0.5, "method": ("mean-reward",), "members": 3, "tune": True, "draws": 3, "seed": 1, "resample": False,
+        "interval": "bca", "level": 0.9,
+    }  # fmt: skip
+    same = {"steps": 7, "preset": "paper"}  # nothing is trained: they change no method
+    prints = {name: make_session(**{name: value}).fingerprint for name, value in (other | same).items()}
+    assert set(other) | set(same) | {"settings", "columns"} == set(Options.model_fields)
+    usual = make_session().fingerprint
+    assert {name for name in prints if prints[name] != usual} == set(other)
+    assert len({prints[name] for name in other}) == len(other)
+
+
+def test_settings_are_recorded_with_the_methods():
+    learned = {"method": "fqe", "settings": {"fqe": {"width": 8}}}
+    assert make_session(**learned).about()["methods"]["fqe"]["fqe"]["width"] == 8
+    assert make_session(**learned, steps=7).methods[0].describe()["fqe"]["steps"] == 7
+    explicit = {"method": "fqe", "settings": {"fqe": {"steps": 9}}}
+    assert make_session(**explicit, steps=7).methods[0].describe()["fqe"]["steps"] == 9
+
+
+def test_a_part_of_one_of_the_methods_may_be_set():
+    asked = make_session(method=("mean-reward", "rope+fqe"), settings={"rope": {"beta": 3.0}})
+    assert asked.methods[1].describe()["rope"]["beta"] == 3.0
+    with pytest.raises(UserError, match=r"setting rope\.beta: rope takes no part in mean-reward, fqe; leave it out"):
+        make_session(method=("mean-reward", "fqe"), settings={"rope": {"beta": 3.0}})
+
+
+def test_policies_are_asked_before_anything_is_computed():
+    chain = Chain()
+    with pytest.raises(UserError, match="two policies are named"):
+        Session(chain.log(5), [chain.policy(0.6), chain.policy(0.6)], Options(method=TRIVIAL))
+    odd = CallablePolicy(lambda observations: observations[:, :1] * 0 + 7.5, deterministic=True, name="odd")
+    with pytest.raises(UserError, match="odd"):
+        Session(chain.log(5), [odd], Options(method=TRIVIAL))
+
+
+def test_a_run_is_answered_and_read_back(tmp_path):
+    session, folder = make_session(), ResultFolder(tmp_path / "out")
+    told: list[tuple[int, str, float]] = []
+    with folder.writing(session.about()):
+        first = run_session(session, folder, lambda *report: told.append(report))
+        folder.write(first, rankings(session, first, folder, None), None)
+        folder.finish()
+    assert [report for report in told if report[1] == "done"] == [(0, "done", 1.0), (1, "done", 1.0)]
+    with folder.writing(session.about(), resume=True):
+        again = run_session(session, folder)
+    assert [e.to_json() for e in again] == [e.to_json() for e in first]
+    assert [c.policy for c in folder.trust().coverage] == [session.policies[0].name]

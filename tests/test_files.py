@@ -1,0 +1,74 @@
+"""Files are there whole or not at all, and a lock ends with whoever holds it."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ropeval.errors import UserError
+from ropeval.files import locked, remove_leftovers, write_text
+
+HOLD = "import sys, time; from pathlib import Path; from ropeval.files import locked\n"
+HOLD += "with locked(Path(sys.argv[1])) as ours: print(ours, flush=True); time.sleep(60)"
+
+
+def test_one_at_a_time_and_nothing_is_left_behind(tmp_path):
+    path = tmp_path / "new" / ".lock"
+    with locked(path) as first, locked(path) as second:
+        assert (first, second) == (True, False)
+    assert not path.exists()
+    with locked(path) as again:
+        assert again
+
+
+def test_the_lock_of_a_dead_process_is_no_obstacle(tmp_path):
+    path = tmp_path / ".lock"
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline().strip() == "True"
+    with locked(path) as ours:
+        assert not ours
+    process.kill()
+    process.communicate()
+    assert path.exists()
+    with locked(path) as ours:
+        assert ours
+
+
+def test_a_lock_that_was_removed_meanwhile_locks_nothing(tmp_path, monkeypatch):
+    """Its holder removes it between our opening and our locking it: a third process would make a new one."""
+    path, opened = tmp_path / ".lock", Path.open
+    path.touch()
+
+    def removed_once(self, *arguments):
+        file = opened(self, *arguments)
+        monkeypatch.setattr(Path, "open", opened)
+        os.remove(path)
+        return file
+
+    monkeypatch.setattr(Path, "open", removed_once)
+    with locked(path) as ours, locked(path) as third:
+        assert (ours, third) == (True, False)
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    with pytest.raises(UserError, match="cannot be written"), locked(tmp_path / ("x" * 300) / ".lock"):
+        pass
+
+
+def test_only_what_was_left_behind_is_removed(tmp_path):
+    write_text(tmp_path / "result.json", "[]")
+    kept = {"result.json", ".result.json.bak", ".other.json.abcdefgh.json"}
+    for name in (*kept, ".result.json.abcd_f1h.json"):
+        (tmp_path / name).touch()
+    remove_leftovers(tmp_path, ["result.json"])
+    assert {path.name for path in tmp_path.iterdir()} == kept
+
+
+def test_locking_does_not_wait(tmp_path):
+    began = time.monotonic()
+    with locked(tmp_path / ".lock"), locked(tmp_path / ".lock"):
+        pass
+    assert time.monotonic() - began < 1.0

@@ -1,0 +1,39 @@
+"""JAX is told where to keep compiled programs, whether or not it is imported yet, and the user's word wins."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+CODE = """
+import json, sys
+if {before}:
+    import jax
+from ropeval.runtime import prepare
+prepare()
+assert {before} or "jax" not in sys.modules
+import jax
+names = ("compilation_cache_dir", "persistent_cache_min_compile_time_secs", "persistent_cache_min_entry_size_bytes")
+print(json.dumps([getattr(jax.config, "jax_" + name) for name in names]))
+"""
+
+
+def ask(tmp_path, before: bool, **environment: str) -> list[object]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    code = CODE.format(before=before)
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=clean | {"XDG_CACHE_HOME": str(tmp_path)} | environment,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return json.loads(found.stdout)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_compiled_programs_are_kept(tmp_path, before):
+    assert ask(tmp_path, before) == [str(tmp_path / "ropeval" / "compiled"), 0.2, -1]
+
+
+def test_the_users_word_wins(tmp_path):
+    assert ask(tmp_path, False, JAX_COMPILATION_CACHE_DIR="elsewhere")[0] == "elsewhere"
