@@ -30,23 +30,23 @@ from ropeval.settings import PartConfig
 TAIL = 1e-3  # the horizon is where γ^H falls below it, or `max_horizon`
 LEAST_STEPS = 1_000
 CHECKED, FAILED = (10, 50), 0.25  # steps of a replay by which the simulator is judged, and how far off is too far
-LARGEST = {"cpu": Sizes(20_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
+LARGEST = {"cpu": Sizes(15_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
+ROLLOUTS = {"cpu": (256, 512), "gpu": (256, 1024)}  # where nothing is left to chance, and where something is
 
 
 class WorldConfig(PartConfig):
     """Sizes that are not given follow the device and the log; `describe` says what they became."""
 
-    steps: PositiveInt | None = None  # default: `passes` over the log, at most 20,000 (on a GPU 60,000)
+    steps: PositiveInt | None = None  # default: `passes` over the log, at most 15,000 (on a GPU 60,000)
     batch: PositiveInt | None = None  # 256; on a GPU 512
     width: PositiveInt | None = None  # 256; on a GPU 512
     depth: PositiveInt | None = None  # 2; on a GPU 3
     passes: PositiveFloat = 80.0
     learning_rate: PositiveFloat = 1e-3  # falls along a cosine to a hundredth
     weight_decay: NonNegativeFloat = 1e-4
-    rollouts: PositiveInt | None = None  # joint ones, and as many of every member; 256, where chance plays a part 1024
+    rollouts: PositiveInt | None = None  # joint ones, and as many of every member; 256, more where chance plays a part
     max_horizon: PositiveInt = 2_000
     stop: PositiveFloat = 10.0  # times the usual disagreement: there a rollout goes over to V_b (support.py)
-    shrink: NonNegativeFloat = 0.25  # see support.py; 0: the estimate is never drawn towards the log's own value
 
     def stages(self, part: str) -> dict[str, int]:
         steps = self.steps or LARGEST["cpu"].steps  # the shares of the two are what matters
@@ -76,9 +76,10 @@ def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> E
             report("rollouts", share)
 
     by_chance = world.stochastic or not problem.policy.deterministic
-    initial = first_states(problem, run, config.rollouts or (1024 if by_chance else 256))
+    count = config.rollouts or ROLLOUTS["cpu" if jax.default_backend() == "cpu" else "gpu"][by_chance]
+    initial = first_states(problem, run, count)
     found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, keys, told)
-    answer = anchored(found, world.good, config.stop, config.shrink)
+    answer = anchored(found, world.good, config.stop)
     return Estimated(
         values=answer.members,
         value=answer.value if world.good.any() else None,

@@ -97,7 +97,7 @@ def build(dataset: Dataset, gamma: float, sizes: Sizes, learning_rate: float, ru
 
 def log_value_steps(steps: int) -> int:
     """V_b is one number of a state, without bootstrapping: it takes less than the simulator."""
-    return max(1, steps // 3)
+    return max(1, steps // 4)
 
 
 def _sound(nets: Any, good: NDArray[np.bool_]) -> Any:

@@ -7,9 +7,7 @@ their disagreement is measured in units of what is usual on the log (99 % of its
     apart > stop   the members guess: from there on the rollout is worth V_b(s), what the log itself earned from
                    states like this one (regressed on its returns, bounded by them, no bootstrapping)
 
-What the members still disagree about in the end is shrunk away: with d the distance of the estimate from the log's own
-value and σ the members' spread, the estimate keeps the share d²/(d² + shrink·σ²) of d. `fallback` is how much of the
-number is the log's own, by both.
+`fallback` is the share of the discounted time that is left to V_b.
 """
 
 from dataclasses import dataclass
@@ -34,31 +32,23 @@ class Answer:
     apart: float  # discounted mean of the disagreement
 
 
-def anchored(found: Rollouts, good: NDArray[np.bool_], stop: float, shrink: float) -> Answer:
+def anchored(found: Rollouts, good: NDArray[np.bool_], stop: float) -> Answer:
     """`good` [M]: members whose networks are sound."""
     inside = np.cumprod(found.apart[:-1] <= stop, axis=0)  # [T, R] whether a joint rollout still goes on
     before = np.concatenate([np.ones((1, inside.shape[1])), inside[:-1]])
     leaving = np.concatenate([before - inside, inside[-1:]])  # [T + 1, R] where it goes over to V_b, or ends
     joint = (inside * found.joint_reward[:-1]).sum(axis=0) + (leaving * found.joint_log_value).sum(axis=0)  # [R]
     free = found.reward[:-1].sum(axis=0) + found.log_value[-1]  # [M + 1] to the end
-    log_value = float(found.log_value[0, -1])
-    spread = float(free[:-1][good].std(ddof=1)) if good.sum() > 1 else 0.0
-    value = float(joint.mean())
-    kept = keep(value - log_value, spread, shrink)
     weight = found.joint_weight[:-1]
     total = float(weight.sum()) or 1.0
     return Answer(
-        value=log_value + kept * (value - log_value),
+        value=float(joint.mean()),
         members=np.where(good, free[:-1], np.nan),
         free=float(free[-1]),
-        log_value=log_value,
-        spread=spread,
+        log_value=float(found.log_value[0, -1]),
+        spread=float(free[:-1][good].std(ddof=1)) if good.sum() > 1 else 0.0,
         support=float((weight * inside * (found.apart[:-1] <= 1.0)).sum() / total),
-        fallback=float(1.0 - kept * (weight * inside).sum() / total),
+        fallback=float(1.0 - (weight * inside).sum() / total),
         apart=float((weight * np.minimum(found.apart[:-1], 1e3)).sum() / total),
     )
 
-
-def keep(distance: float, spread: float, shrink: float) -> float:
-    """The share of a distance from the log's own value that is kept, given how far the members lie apart."""
-    return distance**2 / (distance**2 + shrink * spread**2) if distance else 1.0
