@@ -47,15 +47,15 @@ def tasks(data: Data = DEFAULT_DATA) -> None:
         name = f"{task.name} v{task.version}" if task.version > 1 else task.name
         size, unit = task.size
         splits = [task.split_of(policy) for policy in task.judged]
-        judged = ", ".join(f"{splits.count(side)} {side}" for side in ("dev", "test") if side in splits)
-        about = f"{task.environment.rpartition(':')[2]}: {task.about}"
-        collected = "✓" if is_collected(task, data) else ""
-        families.setdefault(task.family, []).append([name, f"{size:,} {unit}", judged, collected, about])
+        judged = f"{splits.count('dev')} + {splits.count('test')}"
+        done = "✓ " if is_collected(task, data) else ""
+        log = f"{size:,} {'steps' if unit == 'transitions' else unit}"
+        families.setdefault(task.family, []).append([name, log, judged, f"{done}{task.about}"])
     console = Console()
-    columns = ["task", "log", "judged", "", "environment, and who wrote the log"]
+    columns = ["task", "log", "dev + test", "who wrote the log"]
     for family, rows in families.items():
         console.print(to_terminal(Table(columns, rows, title=family)))
-    console.print(f"✓: collected in {data}", highlight=False)
+    console.print(f"✓: collected in {data}; dev + test: policies to judge", highlight=False)
 
 
 @app.command()
