@@ -36,26 +36,28 @@ def tasks(data: Data = DEFAULT_DATA) -> None:
     FILE.py:NAME. docs/guide/extending.md shows one.
     """
     from rich.console import Console
+    from rich.markup import escape
 
     from ropeval.bench.data.task_data import is_collected
     from ropeval.bench.data.tasks import all_tasks
-    from ropeval.report.table import Table, Value
-    from ropeval.report.typeset import to_terminal
 
-    families: dict[str, list[list[Value]]] = {}
-    for task in all_tasks().values():
-        name = f"{task.name} v{task.version}" if task.version > 1 else task.name
+    families: dict[str, list[str]] = {}
+    found = all_tasks().values()
+    widest = max(len(task.name) for task in found)
+    for task in found:
         size, unit = task.size
+        log = f"{size:,} {'steps' if unit == 'transitions' else unit}"
         splits = [task.split_of(policy) for policy in task.judged]
-        judged = ", ".join(f"{splits.count(side)} {side}" for side in ("dev", "test") if side in splits)
-        about = f"{task.environment.rpartition(':')[2]}: {task.about}"
-        collected = "✓" if is_collected(task, data) else ""
-        families.setdefault(task.family, []).append([name, f"{size:,} {unit}", judged, collected, about])
-    console = Console()
-    columns = ["task", "log", "judged", "", "environment, and who wrote the log"]
-    for family, rows in families.items():
-        console.print(to_terminal(Table(columns, rows, title=family)))
-    console.print(f"✓: collected in {data}", highlight=False)
+        judged = f"{splits.count('dev')} + {splits.count('test')}"
+        done, version = "✓" if is_collected(task, data) else " ", f" (v{task.version})" if task.version > 1 else ""
+        line = f"{done} {task.name:{widest}} {log:>15}  {judged}  {task.about}{version}"
+        families.setdefault(task.family, []).append(line)
+    console = Console(highlight=False, soft_wrap=True)
+    for family, lines in families.items():
+        console.print(f"\n[bold]{escape(family)}[/]")
+        for line in lines:
+            console.print(line, markup=False)
+    console.print(f"\n✓: collected in {data}; 3 + 2: so many policies to judge for choosing (dev), for testing (test)")
 
 
 @app.command()

@@ -7,8 +7,14 @@ import pytest
 
 from ropeval.bench.data.evolve import HIDDEN, Network, evenly_spread, evolve
 from ropeval.bench.data.policy_files import sha256_of
+from ropeval.errors import UserError
 from ropeval.policies import load_policy
 from ropeval.policies.policy import Space
+
+
+@pytest.fixture(autouse=True)
+def _measured_once(monkeypatch):
+    monkeypatch.setattr("ropeval.bench.data.evolve.AGAIN", 1)
 
 
 def test_a_pole_is_balanced_longer_and_longer(tmp_path):
@@ -50,6 +56,11 @@ def test_a_file_acts_as_the_network_did(tmp_path, discrete):
     ours, theirs = network.act(layers, seen, rng), policy.sample(seen.astype(np.float32), rng)
     np.testing.assert_allclose(theirs.mean(axis=0), ours.mean(axis=0), atol=0.02)
     np.testing.assert_allclose(theirs.std(axis=0), ours.std(axis=0), atol=0.02)
+
+
+def test_more_policies_than_generations_are_refused(tmp_path):
+    with pytest.raises(UserError, match="7 policies are to be kept, but there are only 3 generations"):
+        evolve("CartPole-v1", tmp_path, generations=3, keep=7)
 
 
 def test_policies_are_spread_evenly():
