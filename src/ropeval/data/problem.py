@@ -88,7 +88,9 @@ class Log:
 
         pairs = AskedPairs(logged, drawn(data.next_observations, 1), drawn(data.initial_observations, 2))
         x = self.once(("x", logged.width), lambda: jnp.asarray(logged[:])) if held else logged
-        transitions = lay_out(x, pairs.following, pairs.initial, self.reward, self.discount, data.starts)
+        transitions = lay_out(
+            x, pairs.following, pairs.initial, self.reward, self.discount, data.starts, code=logged.width or 0
+        )
         return Problem(self, policy, transitions, pairs)
 
 
