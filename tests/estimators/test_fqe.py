@@ -15,7 +15,7 @@ import pytest
 
 import ropeval
 from ropeval.data import Rows
-from ropeval.estimators import ESTIMATORS
+from ropeval.estimators import ESTIMATORS, fqe
 from ropeval.estimators.fqe import FQEClipConfig, action_value, make_learner
 from ropeval.evaluation.methods import make_method
 from ropeval.learning.optimise import huber
@@ -34,6 +34,28 @@ def test_each_is_what_its_name_says():
     assert configs["fqe-ln"] == plain | {"layer_norm": True}
     assert ESTIMATORS["fqe-deep"].presets["paper"]["steps"] == 500_000
     assert ESTIMATORS["fqe-clip"].presets["paper"]["steps"] == 300_000
+
+
+def test_steps_follow_the_log_unless_they_are_given():
+    default = make_method("fqe").configs["fqe"]
+    assert default.steps_for(7_500) == 2930  # a hundred passes in batches of 256
+    assert (default.steps_for(100), default.steps_for(1_000_000)) == (2_000, 15_000)
+    assert make_method("fqe", {"fqe": {"steps": 9_000}}).configs["fqe"].steps_for(100) == 9_000
+    both = make_method("wdr", {"wdr": {"steps": 9_000, "passes": 50}}).configs["wdr"]
+    assert both.steps_for(20_480) == 4_000
+    for name in ("fqe", "fqe-clip", "fqe-deep", "fqe-ln", "wdr"):
+        paper = make_method(name, preset="paper").configs[name]
+        assert paper.passes is None
+        assert paper.steps_for(100) == paper.steps
+
+
+def test_the_result_says_how_many_steps_were_taken(monkeypatch):
+    monkeypatch.setattr(fqe, "FEWEST_STEPS", 40)
+    small = {"width": 8, "batch": 64, "passes": 2}
+    found = ropeval.evaluate(Chain().log(100), Chain.policy(0.8), "fqe", gamma=0.9, members=1, settings={"fqe": small})
+    rows = len(Chain().log(100))
+    assert found.config["trained_steps"] == {"fqe": max(40, round(2 * rows / 64))}
+    assert found.curves[-1]["step"] == found.config["trained_steps"]["fqe"]
 
 
 def test_targets_are_clipped_to_what_the_rewards_allow():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ropeval.data import Transitions, make_problem
+from ropeval.data import Dataset, Transitions, make_problem
 from ropeval.estimators.estimator import EffectiveSize, Estimated
 from ropeval.evaluation.diagnosis import about_fit, about_log
 from ropeval.evaluation.diagnosis.diagnose import CHECKS, compare_methods, diagnose
@@ -157,14 +157,85 @@ def test_bellman_residual(calm):
         return about_fit.bellman_residual(replace(calm, estimated=replace(calm.estimated, q=q)))
 
     assert ask(noise=(0.1, 0.1)) is None
-    off = ask(unseen=0.05, noise=(0.1, 0.1))  # adds up to 0.5, of an estimate of 0.3
-    assert off.numbers["worth"] == pytest.approx(0.5, abs=0.1)
-    assert "has not seen" in off.message
+    off = ask(unseen=0.05, noise=(0.1, 0.1))
+    _, weight = about_fit.discounted_rows(calm.problem.dataset.starts, GAMMA)
+    here = weight * (1 - np.asarray(calm.problem.log.discount))
+    assert off.numbers["worth"] == pytest.approx(0.05 * weight.sum() / here.sum(), abs=0.1)  # over an episode
+    assert "q is too low by" in off.message
     by_heart = ask(noise=(0.01, 0.03))
     assert "by heart" in by_heart.message
     q = Residuals(calm, unseen=1.0)
     everything = replace(calm, run=Run(member_keys(0, MEMBERS)), estimated=replace(calm.estimated, q=q))
     assert about_fit.bellman_residual(everything) is None  # nothing was held out
+
+
+HAZARD = 0.1
+
+
+def hazard_log(episodes, longest=1000, seed=0):
+    """Every step may be the last, with a probability of a tenth, and then earns 1: q is h/(1 − γ(1−h)) everywhere.
+
+    Episodes of very different lengths; those that last too long are cut off.
+    """
+    rng = np.random.default_rng(seed)
+    lengths = rng.geometric(HAZARD, episodes)
+    ended = lengths <= longest
+    ends = np.cumsum(np.minimum(lengths, longest)) - 1
+    size = int(ends[-1]) + 1
+    done, cut = np.zeros(size, bool), np.zeros(size, bool)
+    done[ends], cut[ends] = ended, ~ended
+    states = rng.standard_normal((size + 1, 1))
+    return Dataset.from_columns(
+        {
+            "observations": states[:-1], "next_observations": states[1:], "actions": rng.integers(2, size=size),
+            "rewards": done.astype(float), "terminations": done, "truncations": cut,
+        }
+    )  # fmt: skip
+
+
+class ConstantQ:
+    """Of every member the same number everywhere."""
+
+    def __init__(self, problem, value):
+        self.problem, self.value = problem, value
+
+    def backup(self, rows):
+        reward, discount = (np.asarray(a, np.float64)[rows] for a in self.problem.transitions.rows[2:])
+        return np.full((MEMBERS, len(rows)), self.value), np.tile(reward + discount * self.value, (MEMBERS, 1))
+
+
+def residual_of(calm, log, off):
+    """The finding for an exact q and a known error of it, and its numbers where it is silent, too."""
+    problem = make_problem(log, Chain.policy(0.5), GAMMA, draws=1)
+    value = HAZARD / (1 - GAMMA * (1 - HAZARD)) + off
+    run = Run(member_keys(0, MEMBERS), resamples=Resamples(0, log.num_episodes))
+    estimated = replace(calm.estimated, q=ConstantQ(problem, value))
+    return about_fit.bellman_residual(replace(calm, problem=problem, value=value, run=run, estimated=estimated))
+
+
+@pytest.mark.parametrize(("episodes", "longest"), [(30, 1000), (300, 1000), (3000, 1000), (300, 8)])
+def test_an_exact_q_has_no_residual_however_long_the_episodes_are(calm, episodes, longest):
+    assert residual_of(calm, hazard_log(episodes, longest), 0.0) is None
+
+
+@pytest.mark.parametrize("longest", [1000, 8])
+@pytest.mark.parametrize("off", [-0.25, 0.25])
+def test_the_residual_is_what_q_is_off_by(calm, off, longest):
+    found = residual_of(calm, hazard_log(3000, longest), off)
+    assert found.numbers["worth"] == pytest.approx(-off, abs=4 * found.numbers["error"])
+    assert found.numbers["error"] < 0.02
+    assert f"too {'high' if off > 0 else 'low'} by" in found.message
+
+
+def test_steps_of_a_long_log_are_taken_as_they_weigh(monkeypatch):
+    starts = np.array([0, 100, 400, 1000])
+    everything, weight = about_fit.discounted_rows(starts, 0.99)
+    monkeypatch.setattr(about_fit, "RESIDUAL_ROWS", 500)
+    some, alike = about_fit.discounted_rows(starts, 0.99)
+    values = np.random.default_rng(0).uniform(size=1000)
+    assert len(some) == 500
+    assert np.average(values[some], weights=alike) == pytest.approx(np.average(values, weights=weight), abs=0.02)
+    assert len(everything) == 1000
 
 
 # --- the log --------------------------------------------------------------------------------------------------

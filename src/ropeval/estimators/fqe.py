@@ -14,14 +14,14 @@ size of output can express values of ordinary size of reward. Under the names th
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
-from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from ropeval.data import Problem, Rows, Transitions
 from ropeval.estimators.estimator import Estimated, Estimator
@@ -31,11 +31,13 @@ from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
+FEWEST_STEPS = 2_000  # however small the log is
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
 
 
 class FQEConfig(PartConfig):
     steps: PositiveInt = 15_000
+    passes: PositiveFloat | None = 100.0  # over the log, at most; None, as where steps are given: no such limit
     learning_rate: PositiveFloat = 3e-4
     batch: PositiveInt = 256
     width: PositiveInt = 256
@@ -47,6 +49,17 @@ class FQEConfig(PartConfig):
     tau: PositiveFloat = 0.02  # step of the target towards the parameters
     weight_decay: NonNegativeFloat = 1e-2
     gradient_clip: PositiveFloat = 1.0  # of every entry
+
+    @model_validator(mode="before")
+    @classmethod
+    def _given_steps_are_meant(cls, values: Any) -> Any:
+        return {"passes": None, **values} if isinstance(values, dict) and "steps" in values else values
+
+    def steps_for(self, rows: int) -> int:
+        """Fewer on a small log, which many passes teach by heart; but q must have time to see as far as γ looks."""
+        if self.passes is None:
+            return self.steps
+        return min(self.steps, max(FEWEST_STEPS, round(self.passes * rows / self.batch)))
 
 
 class FQEClipConfig(FQEConfig):
@@ -153,7 +166,7 @@ def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:
     bounds = (float(rewards.min()) / scale, float(rewards.max()) / scale) if config.clip_targets else (0.0, 0.0)
     learner = make_learner(config, problem.transitions.dim, problem.gamma, *bounds)
     hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
-    trained = train(learner, scaled, hyper, config.steps, run, bound=problem.reward_bound / scale)
+    trained = train(learner, scaled, hyper, config.steps_for(scaled.size), run, bound=problem.reward_bound / scale)
     trained = replace(trained, curves={**trained.curves, "estimate": trained.curves["estimate"] * scale})
     return FittedQ(trained, problem.transitions, problem.gamma, scale)
 

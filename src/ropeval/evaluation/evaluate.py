@@ -92,6 +92,10 @@ def answer(
 
     raw, fitted = problem, fit(problem, method, run)
     problem, estimated, trained = fitted.problem, fitted.estimated, fitted.trained
+    taken = {
+        stage: int(trained[stage].steps[-1]) for stage, steps in method.stages.items() if steps and stage in trained
+    }
+    config |= {"trained_steps": taken} if taken else {}  # a small log may ask for fewer than the settings say
     estimator = ESTIMATORS[method.estimator]
 
     values = estimated.values

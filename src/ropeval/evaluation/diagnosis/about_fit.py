@@ -1,5 +1,6 @@
 """Doubts about what was learned: one small function each."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ SATURATED_SIZE = 0.95  # and have a mean size well below 1
 LOW_RANK = 1.5  # directions in which the features vary
 FEATURE_ROWS = 2_000
 OVERFITTED = 1.5  # rms of the residual on unseen episodes, against that on seen ones
-RESIDUAL_SHARE, RESIDUAL_ERRORS = 0.1, 4.0  # a mean residual worth so much of the estimate, and not by chance
-RESIDUAL_ROWS = 2_000
+RESIDUAL_SHARE, RESIDUAL_ERRORS = 0.1, 4.0  # what is worth so much of q's own size, and so many standard errors
+RESIDUAL_ROWS = 4_000
 
 
 def divergence(e: Evidence) -> Finding | None:
@@ -174,44 +175,78 @@ def not_converged(e: Evidence) -> Finding | None:
 
 
 def bellman_residual(e: Evidence) -> Finding | None:
-    """r + γq' − q on the episodes that a member's resample left out, about a third of them."""
+    """δ = r + γq' − q on the episodes that a member's resample left out, about a third of them.
+
+    A q that is too high by c everywhere leaves δ = −c·(1−γ) on average, and −c where an episode ends. So of all steps,
+    weighed by γ^t, Σδ/Σ(1−γ) is −c, with γ = 0 at the ends: however long the episodes are, and where they were cut off.
+    """
     if e.estimated.q is None or e.value is None or e.run.counts is None or e.estimated.replicates is not None:
         return None
-    data = e.problem.dataset
-    rows = np.arange(len(data))[:: max(1, len(data) // RESIDUAL_ROWS)]
-    episode = np.searchsorted(data.starts, rows, side="right") - 1
-    values, backups = e.estimated.q.backup(rows)  # [M, n]
-    errors = backups - values
-    unseen = e.run.counts[:, episode] == 0  # [M, n]
+    rows, weight = discounted_rows(e.problem.dataset.starts, e.problem.gamma)  # [n]
+    episode = np.searchsorted(e.problem.dataset.starts, rows, side="right") - 1
+    unseen = e.run.counts[e.used][:, episode] == 0  # [M, n]
     if not unseen.any(axis=1).all() or unseen.all(axis=1).any():
         return None
-    errors, unseen = errors[~e.diverged], unseen[~e.diverged]
-    held_out, seen = (float(np.sqrt((errors[which] ** 2).mean())) for which in (unseen, ~unseen))
-    # Means by episode, since the steps of one hang together: the error of their mean is that of a mean of episodes.
-    counts = np.array([np.bincount(episode[own], minlength=data.num_episodes) for own in unseen])
-    sums = np.array(
-        [np.bincount(episode[own], row[own], data.num_episodes) for own, row in zip(unseen, errors, strict=True)]
+    values, backups = (each[e.used] for each in e.estimated.q.backup(rows))  # [M, n]
+    errors, scale = (
+        backups - values,
+        float(np.sqrt(np.average(values**2, weights=np.broadcast_to(weight, values.shape)))),
     )
-    by_episode = sums.sum(axis=0)[counts.sum(axis=0) > 0] / counts.sum(axis=0)[counts.sum(axis=0) > 0]
-    mean, error = float(by_episode.mean()), float(by_episode.std() / np.sqrt(len(by_episode)))
-    worth = mean / (1.0 - e.problem.gamma)
-    numbers = {"held_out": held_out, "seen": seen, "mean": mean, "worth": worth}
-    if abs(worth) > RESIDUAL_SHARE * abs(e.value) and abs(mean) > RESIDUAL_ERRORS * error:
+    here = np.broadcast_to(weight * (1.0 - np.asarray(e.problem.log.discount, np.float64)[rows]), errors.shape)
+    by_episode = partial(_sums, episode, e.problem.dataset.num_episodes)
+
+    off = share(by_episode(weight * errors, unseen), by_episode(here, unseen))
+    plain = np.broadcast_to(weight, errors.shape)
+    held_out, seen = (share(by_episode(weight * errors**2, of), by_episode(plain, of)) for of in (unseen, ~unseen))
+    numbers = {
+        "worth": off.value, "error": off.error, "scale": scale, "held_out": held_out.value**0.5, "seen": seen.value**0.5
+    }  # fmt: skip
+    if abs(off.value) > max(RESIDUAL_SHARE * scale, RESIDUAL_ERRORS * off.error):
         return Finding(
             "bellman-residual",
             "warning",
-            f"on episodes that q has not seen it is off by {mean:.3g} per step on average, which adds up to "
-            f"{worth:.4g}",
+            f"on episodes that it has not seen, q is too {'low' if off.value > 0.0 else 'high'} by {abs(off.value):.3g} "
+            f"(± {off.error:.2g}) on average; its own size is {scale:.3g}",
             "train longer or with another representation; the estimate is probably off by a similar amount",
             numbers,
         )
-    if held_out > OVERFITTED * seen:
+    apart, by_chance = held_out.value - seen.value, RESIDUAL_ERRORS * np.hypot(held_out.error, seen.error)
+    if held_out.value > OVERFITTED**2 * seen.value and apart > max((RESIDUAL_SHARE * scale) ** 2, by_chance):
         return Finding(
             "bellman-residual",
             "warning",
-            f"q has learned its episodes by heart: its Bellman residual is {held_out:.3g} on unseen and {seen:.3g} on "
-            "seen ones",
+            f"q has learned its episodes by heart: its Bellman residual is {numbers['held_out']:.3g} on unseen and "
+            f"{numbers['seen']:.3g} on seen ones",
             "use fewer --steps, a smaller width, or more data",
             numbers,
         )
     return None
+
+
+def discounted_rows(starts: NDArray[np.int64], gamma: float) -> tuple[NDArray[np.int64], Floats]:
+    """Logged steps and their weights, γ^t within an episode, as the estimate weighs them. Of a long log steps are drawn
+    evenly along the sum of the weights, and count alike."""
+    time = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))  # [N]
+    weight = np.asarray(gamma ** time.astype(np.float64))
+    if len(weight) <= RESIDUAL_ROWS:
+        return np.arange(len(weight)), weight
+    upto = np.cumsum(weight)
+    rows = np.searchsorted(upto, (np.arange(RESIDUAL_ROWS) + 0.5) / RESIDUAL_ROWS * upto[-1])
+    return rows, np.ones(len(rows))
+
+
+def _sums(episode: NDArray[np.int64], episodes: int, values: Floats, where: NDArray[np.bool_]) -> Floats:
+    """[E] over all members [M, n]: the steps of one episode hang together, and so do its members' errors."""
+    return np.bincount(episode, np.where(where, values, 0.0).sum(axis=0), episodes)
+
+
+class Share(NamedTuple):
+    value: float
+    error: float  # standard error, over episodes
+
+
+def share(part: Floats, whole: Floats) -> Share:
+    """Σ part / Σ whole of sums by episode [E]."""
+    value, some = float(part.sum() / whole.sum()), whole != 0.0
+    left = part[some] - value * whole[some]  # of the mean 0
+    return Share(value, float(np.sqrt((left**2).sum() * len(left) / max(len(left) - 1, 1)) / whole.sum()))

@@ -23,6 +23,11 @@ class Evidence:
     coverage: Coverage | None = None  # where the method looks at the policy at all
     remarks: tuple[str, ...] = ()  # of encoder and estimator
 
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """[M] members whose estimates count."""
+        return ~self.diverged
+
 
 def diverged_members(trained: dict[str, Trained], values: NDArray[np.float64], bound: float) -> NDArray[np.bool_]:
     """[M] members that cannot be believed: not finite, or absurdly large, at any time in any stage."""
