@@ -36,7 +36,9 @@ def test_probabilities_of_all_actions_are_not_those_of_the_logged_one(tmp_path):
 
 def test_probabilities_called_log_probs_are_refused_with_advice(tmp_path):
     path = saved(tmp_path, log_probs=PROBABILITIES)
-    with pytest.raises(UserError, match="between 0.05 and 1; these are probabilities, .* call the column propensities"):
+    with pytest.raises(
+        UserError, match=r"between 0.05 and 1; these are probabilities, .* call the column propensities"
+    ):
         load_dataset(path)
     mended = load_dataset(path, parse_columns(["propensities=log_probs"]))
     np.testing.assert_allclose(mended.log_probs, np.log(PROBABILITIES), atol=1e-6)

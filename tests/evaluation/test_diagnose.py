@@ -25,7 +25,14 @@ def calm():
     chain = Chain()
     problem = make_problem(chain.log(200, right=0.7), chain.policy(0.8), GAMMA, draws=2)
     run = Run(member_keys(0, MEMBERS), resamples=Resamples(0, 200))
-    return Evidence(problem, 0.3, np.zeros(MEMBERS, bool), {}, Estimated(np.array([0.3, 0.31])), run)
+    estimated = Estimated(np.array([0.3, 0.31]))
+    return Evidence(problem, 0.3, np.zeros(MEMBERS, bool), {}, estimated, run, bounds=problem.log.bounds)
+
+
+def with_members(calm, *values):
+    """Members that say other things."""
+    lost = np.zeros(len(values), bool)
+    return replace(calm, diverged=lost, estimated=replace(calm.estimated, values=np.array(values)))
 
 
 def test_nothing_fires_without_reason(calm):
@@ -33,7 +40,8 @@ def test_nothing_fires_without_reason(calm):
 
 
 def test_the_worst_comes_first_and_remarks_of_the_method_are_kept(calm):
-    found = diagnose(replace(calm, value=1e3, diverged=np.array([False, True]), remarks=("odd features",)))
+    bad = replace(with_members(calm, 1e3, 1e9), diverged=np.array([False, True]), remarks=("odd features",))
+    found = diagnose(bad)
     assert [f.code for f in found] == ["divergence", "out-of-bounds", "method"]
     assert [f.severity for f in found] == ["severe", "severe", "warning"]
     assert found[2].sentence == "odd features"
@@ -42,7 +50,7 @@ def test_the_worst_comes_first_and_remarks_of_the_method_are_kept(calm):
 def test_every_finding_has_a_sentence_and_says_what_to_do(calm):
     bad = [
         replace(calm, diverged=np.array([True, False])),
-        replace(calm, value=1e3),
+        with_members(calm, 1e3, 1e3),
         replace(calm, coverage=covering(0.9)),
         replace(calm, estimated=replace(calm.estimated, effective=EffectiveSize(2.0, True))),
     ]
@@ -72,10 +80,18 @@ def test_divergence(calm):
 
 
 def test_out_of_bounds(calm):
-    assert about_fit.out_of_bounds(replace(calm, value=9.9)) is None  # rewards up to 1, horizon 10
-    found = about_fit.out_of_bounds(replace(calm, value=10.5))
-    assert found.numbers["high"] == pytest.approx(10.0, rel=1e-5)
-    assert about_fit.out_of_bounds(replace(calm, value=-1.5)).code == "out-of-bounds"
+    """Rewards from −0.1 to 1, a horizon of 10, and episodes that end."""
+    assert about_fit.out_of_bounds(with_members(calm, 9.9, -0.9)) is None
+    some = about_fit.out_of_bounds(with_members(calm, 0.2, 0.5, 17.1))
+    assert some.numbers == pytest.approx({"low": -1.0, "high": 10.0, "outside": 1, "members": 3}, rel=1e-5)
+    assert some.message.startswith("1 of 3 members (17.1) lie outside [-1, 10]")
+    assert some.severity == "warning"
+    most = about_fit.out_of_bounds(with_members(calm, 0.2, -30.0, 17.1))
+    assert most.severity == "severe"
+    every = about_fit.out_of_bounds(with_members(calm, 14.0, 16.0))
+    assert every.message.startswith("the estimate, 15, lies outside")
+    np.testing.assert_array_equal(with_members(calm, 0.2, 17.1, np.nan).used, [True, False, True])
+    np.testing.assert_array_equal(with_members(calm, 14.0, 16.0).used, [True, True])
 
 
 def encoded(calm, features):

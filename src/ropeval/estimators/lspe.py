@@ -11,9 +11,9 @@ identity (U from its eigenvectors, directions that the log hardly shows left out
 which converges for every reward if, and only if, the spectral radius of W is below 1. On off-policy data nothing
 makes it so; then there is no estimate, and the radius is named.
 
-Native features of discrete actions are a state and a code of the action. Linear in those, q would be a sum of a part for
-the state and one for the action, and could not tell which action is better where. So there φ holds their products: a
-linear model of the state per action. What an encoder made is taken as it is.
+Native features of discrete actions are a state and a code of the action. Linear in those, q would be a sum of a part
+for the state and one for the action, and could not tell which action is better where. So there φ holds their products:
+a linear model of the state per action. What an encoder made is taken as it is.
 """
 
 from dataclasses import dataclass
@@ -284,7 +284,7 @@ def _too_many(transitions: Transitions) -> tuple[str, ...]:
     if _products(transitions) <= MOST_PRODUCTS:
         return ()
     return (
-        f"{transitions.code} actions and {transitions.dim - transitions.code} numbers of a state make too many products "
+        f"{transitions.code} actions times {transitions.dim - transitions.code} numbers of a state are too many products "
         "for a model per action: q is a sum of a part for each, and cannot tell which action is better where",
     )
 

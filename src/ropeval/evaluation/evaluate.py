@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Problem, make_problem
+from ropeval.data.bounds import ANYTHING, Bounds
 from ropeval.errors import UserError
-from ropeval.estimators import ESTIMATORS
+from ropeval.estimators import ESTIMATORS, Estimated, Estimator
 from ropeval.evaluation import coverage
 from ropeval.evaluation.diagnosis.diagnose import diagnose
-from ropeval.evaluation.diagnosis.evidence import Evidence, diverged_members
+from ropeval.evaluation.diagnosis.evidence import Evidence, diverged_members, used_members
 from ropeval.evaluation.fit import fit
-from ropeval.evaluation.interval import WIDENED, make_interval
+from ropeval.evaluation.interval import WIDENED, make_interval, within
 from ropeval.evaluation.methods import Method, make_methods
 from ropeval.evaluation.options import Options, make_options, takes_options
 from ropeval.evaluation.result import Coverage, Estimate, Interval, curve_rows, finite_or_none
@@ -100,9 +101,11 @@ def answer(
 
     values = estimated.values
     diverged = diverged_members(trained, values, problem.reward_bound)
-    good = values[~diverged]
+    bounds = _bounds(problem, estimated, estimator)
+    used = used_members(values, diverged, bounds)
+    good = bounds.cut(values[used])
     value = float(good.mean()) if len(good) else None
-    replicates = np.where(diverged, np.nan, values) if estimated.replicates is None else estimated.replicates
+    replicates = bounds.cut(np.where(used, values, np.nan) if estimated.replicates is None else estimated.replicates)
     if covered is None and estimator.sees_policy:
         covered = coverage.measure(raw)
     found = diagnose(
@@ -110,8 +113,10 @@ def answer(
             problem, value, diverged, trained, estimated, run, fitted.features,
             coverage=covered if estimator.sees_policy else None,
             remarks=fitted.remarks,
+            bounds=bounds,
         )
     )  # fmt: skip
+    interval = _interval(value, replicates, resamples, options, estimated.replicates is None)
     return Estimate(
         policy=problem.policy.name,
         policy_kind=problem.policy.kind,
@@ -127,10 +132,18 @@ def answer(
         version=__version__,
         seconds=round(time.perf_counter() - began, 3),
         curves=curve_rows(trained),
-        interval=_interval(value, replicates, resamples, options, estimated.replicates is None),
+        interval=interval and within(interval, bounds, bool(bounds.outside(values[used]).any())),
         diagnosis=found,
         replicates=[finite_or_none(v) for v in replicates] if resamples else [],
+        left_out=[int(i) for i in np.flatnonzero(~used & ~diverged)],
     )
+
+
+def _bounds(problem: Problem, estimated: Estimated, estimator: Estimator) -> Bounds:
+    """What the estimate can be. Baselines are facts about the log; a return up to a cut-off may be less than a value."""
+    if not estimator.sees_policy:
+        return ANYTHING
+    return problem.log.bounds if estimated.q is not None else problem.log.bounds.with_zero()
 
 
 def _interval(

@@ -12,6 +12,7 @@ from ropeval.evaluation.result import Finding
 from ropeval.learning.engine import DIVERGED_AT_BOUNDS
 
 Floats = NDArray[np.float64]
+NAMED = 5  # members whose estimates a sentence lists
 DRIFT = 0.05  # of the estimate, over the last quarter of the training, beyond which it had not settled
 COLLAPSED_STD = 0.05  # tanh features that tell states apart vary by 0.1 to 0.6
 SATURATED_SIZE = 0.95  # and have a mean size well below 1
@@ -49,21 +50,27 @@ def divergence(e: Evidence) -> Finding | None:
 
 
 def out_of_bounds(e: Evidence) -> Finding | None:
-    if e.value is None:
+    values, low, high = e.estimated.values, *e.bounds
+    outside = e.bounds.outside(values) & ~e.diverged
+    if not outside.any():
         return None
-    rewards, horizon = e.problem.dataset.rewards, 1.0 / (1.0 - e.problem.gamma)
-    low, high = (horizon * float(r) for r in (rewards.min(), rewards.max()))
-    if e.problem.dataset.terminations.any():  # an episode that ends earns nothing more
-        low, high = min(low, 0.0), max(high, 0.0)
-    slack = 0.01 * max(abs(low), abs(high))  # a fit is never exact: a constant reward would always trip the bound
-    if low - slack <= e.value <= high + slack or low == high == 0.0:
-        return None
+    allowed, (lost, count) = f"[{low:.4g}, {high:.4g}], all that the logged rewards allow", (outside.sum(), len(values))
+    numbers = {"low": low, "high": high, "outside": int(lost), "members": count}
+    if e.used[~outside].any():
+        some = ", ".join(f"{value:.4g}" for value in values[outside][:NAMED]) + (", …" if lost > NAMED else "")
+        return Finding(
+            "out-of-bounds",
+            "severe" if lost >= 0.5 * count else "warning",
+            f"{lost} of {count} members ({some}) lie outside {allowed}, and are left out of the estimate",
+            "be wary of the others; fqe-clip keeps to the bounds, and lspe or fqe-ln often do",
+            numbers,
+        )
     return Finding(
         "out-of-bounds",
         "severe",
-        f"the estimate lies outside [{low:.4g}, {high:.4g}], all that the logged rewards allow",
+        f"the estimate, {values[~e.diverged].mean():.4g}, lies outside {allowed}, and is cut to it",
         "do not use it; fqe-clip keeps to the bounds, and lspe or fqe-ln often do",
-        {"low": low, "high": high, "value": e.value},
+        numbers,
     )
 
 
@@ -155,9 +162,9 @@ def not_converged(e: Evidence) -> Finding | None:
     if e.value is None:
         return None
     for run in e.trained.values():
-        if "estimate" not in run.curves or e.diverged.all():
+        if "estimate" not in run.curves or not e.used.any():
             continue
-        curve = run.curves["estimate"][:, ~e.diverged].mean(axis=1)  # [C]
+        curve = run.curves["estimate"][:, e.used].mean(axis=1)  # [C]
         quarter = len(curve) // 4
         if quarter < 2:
             continue
@@ -205,8 +212,8 @@ def bellman_residual(e: Evidence) -> Finding | None:
         return Finding(
             "bellman-residual",
             "warning",
-            f"on episodes that it has not seen, q is too {'low' if off.value > 0.0 else 'high'} by {abs(off.value):.3g} "
-            f"(± {off.error:.2g}) on average; its own size is {scale:.3g}",
+            f"on episodes that it has not seen, q is too {'low' if off.value > 0.0 else 'high'} by "
+            f"{abs(off.value):.3g} (± {off.error:.2g}) on average; its own size is {scale:.3g}",
             "train longer or with another representation; the estimate is probably off by a similar amount",
             numbers,
         )
