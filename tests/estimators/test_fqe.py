@@ -38,8 +38,8 @@ def test_each_is_what_its_name_says():
 
 def test_steps_follow_the_log_unless_they_are_given():
     default = make_method("fqe").configs["fqe"]
-    assert default.steps_for(7_500) == 2930  # a hundred passes in batches of 256
-    assert (default.steps_for(100), default.steps_for(1_000_000)) == (2_000, 15_000)
+    assert default.steps_for(9_984) == 3_900  # a hundred passes in batches of 256
+    assert (default.steps_for(100), default.steps_for(1_000_000)) == (3_000, 15_000)
     assert make_method("fqe", {"fqe": {"steps": 9_000}}).configs["fqe"].steps_for(100) == 9_000
     both = make_method("wdr", {"wdr": {"steps": 9_000, "passes": 50}}).configs["wdr"]
     assert both.steps_for(20_480) == 4_000

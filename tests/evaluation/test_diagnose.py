@@ -11,7 +11,7 @@ from ropeval.estimators.estimator import EffectiveSize, Estimated
 from ropeval.evaluation.diagnosis import about_fit, about_log
 from ropeval.evaluation.diagnosis.diagnose import CHECKS, compare_methods, diagnose
 from ropeval.evaluation.diagnosis.evidence import Evidence
-from ropeval.evaluation.result import Coverage, Estimate, Interval
+from ropeval.evaluation.result import Coverage, Estimate, Finding, Interval
 from ropeval.learning.engine import Run, Trained, member_keys
 from ropeval.learning.resample import Resamples
 from tests.problems import Chain, LinearQuadratic
@@ -281,6 +281,31 @@ def test_effective_sample_size(calm):
     assert about_log.effective_sample_size(calm) is None
 
 
+def test_weights_are_graded_by_their_share_and_their_mean(calm):
+    def ask(size, mean=1.0, length=1.0):
+        effective = EffectiveSize(size, False, mean, 0.42, length)
+        return about_log.effective_sample_size(replace(calm, estimated=replace(calm.estimated, effective=effective)))
+
+    assert [ask(size).severity for size in (150.0, 21.0, 19.0, 11.0, 5.0)] == [
+        "note",
+        "note",
+        "warning",
+        "warning",
+        "severe",
+    ]
+    assert [ask(150.0, mean).severity for mean in (0.9, 0.46, 1.6, 0.3, 4.0)] == [
+        "note",
+        *["warning"] * 2,
+        *["severe"] * 2,
+    ]
+    short = ask(19.0, 0.46, 0.5)
+    assert "mean weight 0.46 (1 is right): a hundredth of the episodes carries 42% of the weight" in short.message
+    assert short.message.endswith("short episodes are favoured")
+    assert short.numbers["largest"] == 0.42
+    assert about_log._weight_severity(2_000.0, 100_000, 1.0) == "note"  # so many are enough
+    assert about_log._weight_severity(200.0, 10_000, 1.0) == "severe"
+
+
 def of_log(calm, log, gamma=GAMMA, **estimated):
     problem = make_problem(log, LinearQuadratic().policy(0.0), gamma)
     return replace(calm, problem=problem, estimated=replace(calm.estimated, **estimated))
@@ -331,3 +356,19 @@ def test_disagreement():
     assert "contradicts fqe, wdr" in rope.warnings[0]
     assert wdr.diagnosis[0].numbers == {"rope+fqe": 5.5}
     assert (mean_return.diagnosis, other.diagnosis) == ([], [])
+
+
+def test_who_stands_alone_is_told_so_once():
+    weights = Finding("effective-sample-size", "warning", "effective sample size 76 of 1,200 episodes", "", {})
+    wis = replace(estimate("a", "wis", 0.3, 0.6), diagnosis=[weights])
+    others = [estimate("a", name, 3.0, 4.0) for name in ("fqe", "lspe", "dr")] + [estimate("a", "is", -5.0, 9.0)]
+    alone, *rest = compare_methods([wis, *others], set())
+    assert [r.diagnosis for r in rest] == [[]] * 4
+    (found,) = [f for f in alone.diagnosis if f.code == "disagreement"]
+    assert found.message.startswith("wis stands alone: fqe, lspe, dr all contradict it")
+    assert found.message.endswith("Its weights may be why: effective sample size 76 of 1,200 episodes")
+    assert set(found.numbers) == {"fqe", "lspe", "dr"}
+    # Two camps are no odd one out: each is told.
+    camps = [estimate("a", name, *ends) for name, ends in zip("abcd", [(0, 1), (0, 1), (5, 6), (5, 6)], strict=True)]
+    assert all("contradicts" in r.warnings[0] for r in compare_methods(camps, set()))
+    assert all(r.diagnosis == [] for r in compare_methods([wis, estimate("b", "fqe", 3.0, 4.0)], set())[1:])

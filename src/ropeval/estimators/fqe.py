@@ -31,7 +31,7 @@ from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
-FEWEST_STEPS = 2_000  # however small the log is
+FEWEST_STEPS = 3_000  # however small the log is
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
 
 

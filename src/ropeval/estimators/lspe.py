@@ -284,8 +284,8 @@ def _too_many(transitions: Transitions) -> tuple[str, ...]:
     if _products(transitions) <= MOST_PRODUCTS:
         return ()
     return (
-        f"{transitions.code} actions times {transitions.dim - transitions.code} numbers of a state are too many products "
-        "for a model per action: q is a sum of a part for each, and cannot tell which action is better where",
+        f"{transitions.code} actions and {transitions.dim - transitions.code} numbers of a state make too many "
+        "products for a model per action: q is a sum of a part for each, and cannot tell which action is better where",
     )
 
 

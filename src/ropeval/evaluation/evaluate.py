@@ -140,7 +140,7 @@ def answer(
 
 
 def _bounds(problem: Problem, estimated: Estimated, estimator: Estimator) -> Bounds:
-    """What the estimate can be. Baselines are facts about the log; a return up to a cut-off may be less than a value."""
+    """What the estimate can be. A baseline is a fact about the log; a return up to a cut-off may be below any value."""
     if not estimator.sees_policy:
         return ANYTHING
     return problem.log.bounds if estimated.q is not None else problem.log.bounds.with_zero()
