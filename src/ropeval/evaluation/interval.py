@@ -76,8 +76,8 @@ def within(interval: Interval, bounds: Bounds, outside: bool) -> Interval:
     all that can be said."""
     if outside:
         return replace(interval, low=bounds.low, high=bounds.high, kind="bounds")
-    low, high = (float(bounds.cut(np.float64(end))) for end in (interval.low, interval.high))
-    return replace(interval, low=low, high=high)
+    low, high = bounds.cut(np.array([interval.low, interval.high]))
+    return replace(interval, low=float(low), high=float(high))
 
 
 def small_sample_factor(replicates: int, episodes: int, level: float) -> float:

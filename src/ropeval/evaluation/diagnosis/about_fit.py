@@ -204,10 +204,9 @@ def bellman_residual(e: Evidence) -> Finding | None:
 
     off = share(by_episode(weight * errors, unseen), by_episode(here, unseen))
     plain = np.broadcast_to(weight, errors.shape)
-    held_out, seen = (share(by_episode(weight * errors**2, of), by_episode(plain, of)) for of in (unseen, ~unseen))
-    numbers = {
-        "worth": off.value, "error": off.error, "scale": scale, "held_out": held_out.value**0.5, "seen": seen.value**0.5
-    }  # fmt: skip
+    squares, weights = ([by_episode(v, of) for of in (unseen, ~unseen)] for v in (weight * errors**2, plain))
+    held_out, seen = (float(np.sqrt(s.sum() / w.sum())) for s, w in zip(squares, weights, strict=True))
+    numbers = {"worth": off.value, "error": off.error, "scale": scale, "held_out": held_out, "seen": seen}
     if abs(off.value) > max(RESIDUAL_SHARE * scale, RESIDUAL_ERRORS * off.error):
         return Finding(
             "bellman-residual",
@@ -217,17 +216,27 @@ def bellman_residual(e: Evidence) -> Finding | None:
             "train longer or with another representation; the estimate is probably off by a similar amount",
             numbers,
         )
-    apart, by_chance = held_out.value - seen.value, RESIDUAL_ERRORS * np.hypot(held_out.error, seen.error)
-    if held_out.value > OVERFITTED**2 * seen.value and apart > max((RESIDUAL_SHARE * scale) ** 2, by_chance):
+    apart = np.sqrt(max(held_out**2 - seen**2, 0.0))
+    if held_out > OVERFITTED * seen and apart > RESIDUAL_SHARE * scale and grown(*squares, *weights):
         return Finding(
             "bellman-residual",
             "warning",
-            f"q has learned its episodes by heart: its Bellman residual is {numbers['held_out']:.3g} on unseen and "
-            f"{numbers['seen']:.3g} on seen ones",
+            f"q has learned its episodes by heart: its Bellman residual is {held_out:.3g} on unseen and {seen:.3g} on "
+            "seen ones",
             "use fewer --steps, a smaller width, or more data",
             numbers,
         )
     return None
+
+
+def grown(unseen: Floats, seen: Floats, unseen_weight: Floats, seen_weight: Floats) -> bool:
+    """Whether the squared residuals of an episode [E] are larger for members that have not seen it than for those that
+    have, and not by chance. Logarithms, since one odd episode would outweigh all others."""
+    both = (unseen > 0.0) & (seen > 0.0)
+    if both.sum() < 2:
+        return False
+    ratio = np.log(unseen[both] / unseen_weight[both]) - np.log(seen[both] / seen_weight[both])
+    return bool(ratio.mean() > RESIDUAL_ERRORS * ratio.std(ddof=1) / np.sqrt(len(ratio)))
 
 
 def discounted_rows(starts: NDArray[np.int64], gamma: float) -> tuple[NDArray[np.int64], Floats]:
@@ -244,7 +253,7 @@ def discounted_rows(starts: NDArray[np.int64], gamma: float) -> tuple[NDArray[np
 
 def _sums(episode: NDArray[np.int64], episodes: int, values: Floats, where: NDArray[np.bool_]) -> Floats:
     """[E] over all members [M, n]: the steps of one episode hang together, and so do its members' errors."""
-    return np.bincount(episode, np.where(where, values, 0.0).sum(axis=0), episodes)
+    return np.bincount(episode, np.where(where, values, 0.0).sum(axis=0), episodes).astype(np.float64)
 
 
 class Share(NamedTuple):
