@@ -105,7 +105,7 @@ def answer(
     used = used_members(values, diverged, bounds)
     good = bounds.cut(values[used])
     value = float(good.mean()) if len(good) else None
-    replicates = bounds.cut(np.where(used, values, np.nan) if estimated.replicates is None else estimated.replicates)
+    replicates = np.where(used, values, np.nan) if estimated.replicates is None else estimated.replicates
     if covered is None and estimator.sees_policy:
         covered = coverage.measure(raw)
     found = diagnose(
