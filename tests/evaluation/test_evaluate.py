@@ -44,8 +44,8 @@ def test_a_member_beyond_the_rewards_is_named_and_left_out(monkeypatch):
 
 
 def test_what_is_a_little_beyond_is_cut(monkeypatch):
-    found = said(monkeypatch, 99.0, 101.0)
-    assert found.value == pytest.approx(99.5)
+    found = said(monkeypatch, 100.0, 101.0)
+    assert found.value == found.high == pytest.approx(100.0)
     assert found.left_out == []
     assert found.interval.high == pytest.approx(100.0)
     assert not any(f.code == "out-of-bounds" for f in found.diagnosis)

@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 def evaluate(
     dataset: Dataset,
     policy: Policy,
-    method: str = "rope+fqe",
+    method: str = "world",
     *,
     report: Callable[[str, float], None] | None = None,
     **options: Any,
@@ -104,8 +104,8 @@ def answer(
     bounds = _bounds(problem, estimated, estimator)
     used = used_members(values, diverged, bounds)
     good = bounds.cut(values[used])
-    value = float(good.mean()) if len(good) else None
-    replicates = np.where(used, values, np.nan) if estimated.replicates is None else estimated.replicates
+    value, replicates = estimated.answer(~used)
+    value = None if value is None else float(bounds.cut(np.array(value)))
     if covered is None and estimator.sees_policy:
         covered = coverage.measure(raw)
     found = diagnose(
@@ -136,6 +136,7 @@ def answer(
         diagnosis=found,
         replicates=[finite_or_none(v) for v in replicates] if resamples else [],
         left_out=[int(i) for i in np.flatnonzero(~used & ~diverged)],
+        extras=estimated.extras,
     )
 
 
