@@ -21,10 +21,12 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "next_observations": ("next_observation", "next_obs", "next_states", "next_state"),
     "episode_ids": ("episode_id", "episode", "episodes", "trajectory_id", "traj_id"),
     "log_probs": ("log_prob", "action_log_probs", "logp"),
+    "propensities": ("propensity", "pscore", "pscores", "action_prob", "action_probability"),
     "num_actions": (),
     "time": ("timestep", "step", "t"),
 }
 REQUIRED = ("observations", "actions", "rewards", "terminations", "truncations")
+UNNUMBERED = ("propensities",)  # `action_prob_0`, `action_prob_1`, … are those of all actions, not of the logged one
 AMBIGUOUS = ("done", "dones", "end", "ends", "last", "is_last")
 DIGITS = 9  # of a number in a column's name; Python reads no integer of thousands
 NEVER = "never"  # instead of a column of flags
@@ -59,11 +61,13 @@ def find_names(available: Sequence[str], mapped: Mapping[str, list[str]], source
             if mapped[ours] != [NEVER]:
                 found[ours] = _matching(mapped[ours], available, ours, source)
             continue
+        if ours == "log_probs" and "propensities" in mapped:
+            continue  # who names the probabilities means them, perhaps in a column that is called log_probs
         for name in (ours, *aliases):
             if name in available:
                 found[ours] = [name]
                 break
-            numbered = numbered_columns(name, available, source)
+            numbered = [] if ours in UNNUMBERED else numbered_columns(name, available, source)
             if numbered:
                 found[ours] = numbered
                 break

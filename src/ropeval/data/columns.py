@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data.dataset import Dataset, check_same_task, merge_notices
+from ropeval.data.probabilities import check_log_probs
 from ropeval.errors import UserError
 from ropeval.files import UNREADABLE, release, unwritable
 
@@ -194,6 +195,8 @@ def open_columns(folder: str | Path) -> Dataset:
             _check_finite(folder, name, columns[name])
     num_actions = about["num_actions"]
     _check_discrete(folder, columns["actions"], num_actions)
+    if "log_probs" in columns:
+        check_log_probs(columns["log_probs"], num_actions is not None, str(folder))
     return Dataset(**columns, num_actions=num_actions, name=str(folder), notices=tuple(about["notices"]))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data.column_names import check_found
+from ropeval.data.probabilities import check_log_probs, from_propensities
 from ropeval.errors import UserError
 from ropeval.files import release
 from ropeval.policies.policy import Space
@@ -169,7 +170,7 @@ def _build(raw: dict[str, NDArray[Any]], name: str, notices: list[str]) -> Datas
     terminations = _flags(columns, "terminations", steps, name)
     known = "truncations" in columns  # otherwise every episode that did not terminate was cut off at its end
     truncations = _flags(columns, "truncations", steps, name) if known else np.zeros(steps, bool)
-    log_probs = _vector(columns, "log_probs", steps, name) if "log_probs" in columns else None
+    log_probs = _log_probs(columns, steps, name, num_actions is not None, notices)
     following = _matrix(columns, "next_observations", steps, name) if "next_observations" in columns else None
     if following is not None and following.shape != observations.shape:
         raise UserError(
@@ -296,6 +297,19 @@ def _matrix(columns: dict[str, NDArray[Any]], key: str, steps: int, name: str) -
     if array.shape[1] == 0:
         raise UserError(f"{name}: {key} has shape {array.shape}; each row needs at least one number")
     return _numbers(array, key, name)
+
+
+def _log_probs(
+    columns: dict[str, NDArray[Any]], steps: int, name: str, discrete: bool, notices: list[str]
+) -> Floats | None:
+    if "log_probs" in columns:
+        values = _vector(columns, "log_probs", steps, name)
+        check_log_probs(values, discrete, name)
+        return values
+    if "propensities" not in columns:
+        return None
+    notices.append("the log holds probabilities of its actions (propensities); their logarithms are used as log_probs")
+    return from_propensities(_vector(columns, "propensities", steps, name), discrete, name)
 
 
 def _flags(columns: dict[str, NDArray[Any]], key: str, steps: int, name: str) -> NDArray[np.bool_]:

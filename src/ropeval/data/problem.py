@@ -1,6 +1,5 @@
 """One question, and its two sides: the `Log`, which all policies share, and a policy, which is asked once, here."""
 
-import math
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data.bounds import Bounds, known_length, value_bounds
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
 from ropeval.data.streaming import Pairs, Stored, spill
@@ -71,6 +71,13 @@ class Log:
         ends = self.dataset.terminations if self.protocol == "standard" else _episode_ends(self.dataset)
         return jnp.asarray(np.where(ends, 0.0, self.gamma).astype(np.float32))  # [N]
 
+    @cached_property
+    def bounds(self) -> Bounds:
+        """What any policy can be worth. The paper's code takes [r_min, r_max]/(1−γ), whatever ends."""
+        if self.protocol == "paper":
+            return value_bounds(self.dataset, self.gamma, ends=False)
+        return value_bounds(self.dataset, self.gamma, known_length(self.dataset))
+
     def problem(self, policy: Policy, seed: int = 0, draws: int | None = None) -> "Problem":
         """Draw the policy's actions for every next and initial state, and lay everything out for training."""
         if draws is not None and draws < 1:
@@ -88,7 +95,9 @@ class Log:
 
         pairs = AskedPairs(logged, drawn(data.next_observations, 1), drawn(data.initial_observations, 2))
         x = self.once(("x", logged.width), lambda: jnp.asarray(logged[:])) if held else logged
-        transitions = lay_out(x, pairs.following, pairs.initial, self.reward, self.discount, data.starts)
+        transitions = lay_out(
+            x, pairs.following, pairs.initial, self.reward, self.discount, data.starts, code=logged.width or 0
+        )
         return Problem(self, policy, transitions, pairs)
 
 
@@ -123,9 +132,8 @@ class Problem:
 
     @property
     def reward_bound(self) -> float:
-        """No policy can be worth more than max|r|/(1−γ), if the log shows the largest reward. None seen: no bound."""
-        largest = float(np.abs(self.dataset.rewards).max())
-        return largest / (1.0 - self.gamma) if largest > 0.0 else math.inf
+        """max|r|/(1−γ), the largest size of a value however long episodes are; far beyond it, training has diverged."""
+        return value_bounds(self.dataset, self.gamma).reach
 
     def with_features(self, make: Callable[[Floats, NDArray[Any]], Floats]) -> Transitions:
         """Other features of the same pairs, [n, d] from raw states [n, S] and actions [n, A], or [n] discrete ones.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
+from ropeval.data.probabilities import looks_like_propensities
 from ropeval.files import release
 
 COMPARED = 200_000  # rows by which equal columns are looked for
@@ -98,6 +99,11 @@ def warnings_of(
         found.append(
             "every observation column has mean 0 and standard deviation 1: the log looks normalised. Policies are "
             "asked about the observations as they are logged; a policy that expects raw ones needs the raw log"
+        )
+    if dataset.log_probs is not None and dataset.num_actions is None and looks_like_propensities(dataset.log_probs):
+        found.append(
+            "every log_prob lies between 0 and 1: are these densities, not their logarithms? Densities belong into "
+            "propensities"
         )
     if rewards.low[0] == rewards.high[0]:
         found.append(f"every reward is {rewards.low[0]:g}: only the lengths of episodes tell policies apart")

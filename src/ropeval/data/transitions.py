@@ -47,6 +47,7 @@ class Transitions:
     per_member: bool = False  # x, next_x and initial_x are [M, …]
     nets: Any = None  # [M] encoders, X -> d, of all members in one tree
     starts: Any = None  # [E + 1] the rows of episode e are starts[e]:starts[e+1]; resampling needs them
+    code: int = 0  # of native features: so many of the last are the one-hot code of a discrete action
 
     @property
     def size(self) -> int:
@@ -134,7 +135,7 @@ class Transitions:
     def with_encoder(self, nets: Any) -> "Transitions":
         """The features that the members' encoders make: of all rows, once; where there is no room for that, of every
         mini-batch as it comes."""
-        kept = replace(self, nets=nets)
+        kept = replace(self, nets=nets, code=0)
         members = len(jax.tree.leaves(nets)[0])
         if self.streamed or 4 * members * self.size * (1 + self.draws) * kept.dim > held_bytes():
             return kept
@@ -173,17 +174,16 @@ class Transitions:
 
 
 jax.tree_util.register_dataclass(
-    Transitions, data_fields=["rows", "initial_x", "nets", "starts"], meta_fields=["per_member"]
+    Transitions, data_fields=["rows", "initial_x", "nets", "starts"], meta_fields=["per_member", "code"]
 )
 
 
-def lay_out(x: Any, next_x: Any, initial_x: Any, reward: Any, discount: Any, starts: Any) -> Transitions:
+def lay_out(x: Any, next_x: Any, initial_x: Any, reward: Any, discount: Any, starts: Any, code: int = 0) -> Transitions:
     """Features that are held in memory where they fit, and gathered when they are asked for where they do not."""
     if fits(x.shape, next_x.shape):
         x, next_x, initial_x = (jnp.asarray(a[:]) if isinstance(a, Gathered) else a for a in (x, next_x, initial_x))
-    return Transitions(
-        Rows(x, next_x, jnp.asarray(reward), jnp.asarray(discount)), initial_x, starts=jnp.asarray(starts)
-    )
+    rows = Rows(x, next_x, jnp.asarray(reward), jnp.asarray(discount))
+    return Transitions(rows, initial_x, starts=jnp.asarray(starts), code=code)
 
 
 def fits(*shapes: tuple[int, ...]) -> bool:

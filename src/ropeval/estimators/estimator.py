@@ -26,8 +26,13 @@ class ActionValues(Protocol):
 
 
 class EffectiveSize(NamedTuple):
-    size: float  # (Σρ)²/Σρ², the median of the members
+    """Of the episodes' weights; each the median of the members."""
+
+    size: float  # (Σρ)²/Σρ²
     per_decision: bool  # a discounted mean over time
+    mean: float = 1.0  # weight of an episode: 1, if the probabilities are right and all that weighs was seen
+    largest: float = 0.0  # share of all weight that a hundredth of the episodes carry
+    length: float = 1.0  # weighted mean length of an episode, in units of the log's own
 
 
 @dataclass(frozen=True, eq=False)

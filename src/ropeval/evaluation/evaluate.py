@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Problem, make_problem
+from ropeval.data.bounds import ANYTHING, Bounds
 from ropeval.errors import UserError
-from ropeval.estimators import ESTIMATORS
+from ropeval.estimators import ESTIMATORS, Estimated, Estimator
 from ropeval.evaluation import coverage
 from ropeval.evaluation.diagnosis.diagnose import diagnose
-from ropeval.evaluation.diagnosis.evidence import Evidence, diverged_members
+from ropeval.evaluation.diagnosis.evidence import Evidence, diverged_members, used_members
 from ropeval.evaluation.fit import fit
-from ropeval.evaluation.interval import WIDENED, make_interval
+from ropeval.evaluation.interval import WIDENED, make_interval, within
 from ropeval.evaluation.methods import Method, make_methods
 from ropeval.evaluation.options import Options, make_options, takes_options
 from ropeval.evaluation.result import Coverage, Estimate, Interval, curve_rows, finite_or_none
@@ -92,12 +93,19 @@ def answer(
 
     raw, fitted = problem, fit(problem, method, run)
     problem, estimated, trained = fitted.problem, fitted.estimated, fitted.trained
+    taken = {
+        stage: int(trained[stage].steps[-1]) for stage, steps in method.stages.items() if steps and stage in trained
+    }
+    config |= {"trained_steps": taken} if taken else {}  # a small log may ask for fewer than the settings say
     estimator = ESTIMATORS[method.estimator]
 
     values = estimated.values
     diverged = diverged_members(trained, values, problem.reward_bound)
-    good = values[~diverged]
-    value, replicates = estimated.answer(diverged)
+    bounds = _bounds(problem, estimated, estimator)
+    used = used_members(values, diverged, bounds)
+    good = bounds.cut(values[used])
+    value, replicates = estimated.answer(~used)
+    value = None if value is None else float(bounds.cut(np.array(value)))
     if covered is None and estimator.sees_policy:
         covered = coverage.measure(raw)
     found = diagnose(
@@ -105,8 +113,10 @@ def answer(
             problem, value, diverged, trained, estimated, run, fitted.features,
             coverage=covered if estimator.sees_policy else None,
             remarks=fitted.remarks,
+            bounds=bounds,
         )
     )  # fmt: skip
+    interval = _interval(value, replicates, resamples, options, estimated.replicates is None)
     return Estimate(
         policy=problem.policy.name,
         policy_kind=problem.policy.kind,
@@ -122,11 +132,19 @@ def answer(
         version=__version__,
         seconds=round(time.perf_counter() - began, 3),
         curves=curve_rows(trained),
-        interval=_interval(value, replicates, resamples, options, estimated.replicates is None),
+        interval=interval and within(interval, bounds, bool(bounds.outside(values[used]).any())),
         diagnosis=found,
         replicates=[finite_or_none(v) for v in replicates] if resamples else [],
+        left_out=[int(i) for i in np.flatnonzero(~used & ~diverged)],
         extras=estimated.extras,
     )
+
+
+def _bounds(problem: Problem, estimated: Estimated, estimator: Estimator) -> Bounds:
+    """What the estimate can be. A baseline is a fact about the log; a return up to a cut-off may be below any value."""
+    if not estimator.sees_policy:
+        return ANYTHING
+    return problem.log.bounds if estimated.q is not None else problem.log.bounds.with_zero()
 
 
 def _interval(

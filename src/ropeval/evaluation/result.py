@@ -35,7 +35,7 @@ class Interval:
     low: float
     high: float
     level: float  # 0.95: of so many logs out of all, the interval holds the value
-    kind: str  # "percentile", "bca", or "t" where the replicates are too few for either
+    kind: str  # "percentile", "bca", "t" where replicates are too few for either, "bounds" where none can be right
     replicates: int  # resampled estimates behind it
     episodes: int  # that were resampled
     widened: float = 1.0  # factor on both sides, for what coverage was measured to lack
@@ -95,8 +95,9 @@ class Coverage:
 class Estimate:
     """What `policy` would earn according to `method`, how sure that is, and what speaks against it.
 
-    `value` is the mean of the members that did not diverge (None if all did); `low` and `high` are the smallest
-    and largest of them. `interval` is the confidence interval.
+    `value` is the mean of the members that can be right: those that did not diverge (None if all did) and do not lie
+    beyond what the logged rewards allow (if all do, `value` is cut to that). `low` and `high` are the smallest and
+    largest of them. `interval` is the confidence interval.
     """
 
     policy: str
@@ -116,6 +117,7 @@ class Estimate:
     interval: Interval | None = None
     diagnosis: list[Finding] = field(default_factory=list)
     replicates: list[float | None] = field(default_factory=list, repr=False)  # estimates from resampled logs
+    left_out: list[int] = field(default_factory=list)  # which other members lie beyond what the rewards allow
     extras: dict[str, Any] = field(default_factory=dict, repr=False)  # what the method tells about its own answer
 
     def to_json(self, everything: bool = False) -> dict[str, Any]:

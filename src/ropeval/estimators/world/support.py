@@ -51,4 +51,3 @@ def anchored(found: Rollouts, good: NDArray[np.bool_], stop: float) -> Answer:
         fallback=float(1.0 - (weight * inside).sum() / total),
         apart=float((weight * np.minimum(found.apart[:-1], 1e3)).sum() / total),
     )
-
