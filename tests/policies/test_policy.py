@@ -8,6 +8,7 @@ import pytest
 from ropeval.data import Dataset, make_problem
 from ropeval.errors import UserError
 from ropeval.policies import CallablePolicy, Space, load_policy
+from ropeval.policies.policy import log_probs
 from tests.policies.hostile import FILES
 from tests.policies.samples import arrays, save
 
@@ -62,3 +63,13 @@ def test_chances_of_a_function_follow_from_what_it_tells():
     )
     silent = CallablePolicy(lambda o, rng: None, False).fitted(Space(3, 3, discrete=True))
     assert silent.action_probabilities(states) is None
+
+
+def test_a_deterministic_choice_has_the_probabilities_0_and_1():
+    choice = CallablePolicy(lambda o: o[:, 0].astype(int), deterministic=True)
+    states = np.array([[0.0], [1.0]], np.float32)
+    assert not choice.has_probabilities  # until it knows that the actions are discrete
+    fitted = choice.fitted(Space(1, 2, discrete=True))
+    assert fitted.has_probabilities
+    np.testing.assert_array_equal(log_probs(fitted, states, np.array([0, 0])), [0.0, -np.inf])
+    assert not choice.fitted(Space(1, 2, discrete=False)).has_probabilities

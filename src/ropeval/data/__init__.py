@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ropeval.data.columns import ColumnsWriter, open_columns, read_metadata, write_columns
 from ropeval.data.dataset import Dataset
-from ropeval.data.formats import load_dataset
+from ropeval.data.formats import LogLike, load_dataset
 from ropeval.lazy import import_when_used
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ __all__ = [
     "ColumnsWriter",
     "Dataset",
     "Log",
+    "LogLike",
     "Problem",
     "Rows",
     "Transitions",

@@ -10,6 +10,7 @@ from ropeval.data.guarded_read import try_out
 from ropeval.data.readers import FORMATS, LogFormat
 from ropeval.errors import UserError, either
 
+LogLike = Dataset | str | Path
 START = 512  # bytes by which a file is recognised
 LONGEST = 1000  # characters of a message: names and values in it may come from a hostile file
 READS = either([known.about for known in FORMATS])
@@ -71,14 +72,18 @@ def _start(path: Path) -> bytes:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def load_dataset(path: str | Path, columns: Mapping[str, str | list[str]] | None = None) -> Dataset:
+def load_dataset(log: LogLike, columns: Mapping[str, str | list[str]] | None = None) -> Dataset:
     """Read a log of any format that `ropeval.data.readers` lists.
 
     `columns` maps names where the log's own are not understood: {"rewards": "r", "observations": ["s0", "s1"]}.
     """
-    source = recognise(path)
+    if isinstance(log, Dataset):
+        if columns:
+            raise UserError(f"{log.name}: this log has been read already; give columns where it is read")
+        return log
+    source = recognise(log)
     parts = list(source.parts(as_mapped(columns)))
-    return parts[0] if len(parts) == 1 else Dataset.concatenate(parts, name=str(path))
+    return parts[0] if len(parts) == 1 else Dataset.concatenate(parts, name=str(log))
 
 
 def as_mapped(columns: Mapping[str, str | list[str]] | None) -> Mapped:

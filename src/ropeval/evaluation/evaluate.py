@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data import Dataset, Problem, make_problem
+from ropeval.data import LogLike, Problem, load_dataset, make_problem
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
@@ -27,7 +27,7 @@ from ropeval.evaluation.tune import tune
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples
-from ropeval.policies import Policy
+from ropeval.policies.given import PolicyLike, as_policy
 from ropeval.version import __version__
 
 Floats = NDArray[np.float64]
@@ -35,14 +35,19 @@ Floats = NDArray[np.float64]
 
 @takes_options
 def evaluate(
-    dataset: Dataset,
-    policy: Policy,
+    log: LogLike,
+    policy: PolicyLike,
     method: str = "rope+fqe",
     *,
     report: Callable[[str, float], None] | None = None,
     **options: Any,
 ) -> Estimate:
-    """Estimate what `policy` would earn, from `dataset` alone.
+    """Estimate what `policy` would earn, from `log` alone. Both may be given as they are, or as what loads them.
+
+    >>> log = [{"obs": [0.1 * t], "action": t % 2, "reward": float(t % 2), "terminal": True} for t in range(100)]
+    >>> found = ropeval.evaluate(log, lambda observations: np.ones(len(observations), int), "wis", gamma=0)
+    >>> round(found.value, 3)
+    1.0
 
     `report` is called with (stage, fraction done) as the work goes on. `settings` are fields of the parts, for example
     {"fqe": {"steps": 50_000}, "rope": {"beta": 10}}. The options are those of the command line:
@@ -55,7 +60,7 @@ def evaluate(
     if chosen.columns:
         raise UserError("columns: this log has been read already; give them to load_dataset")
     (made,) = make_methods(chosen)
-    problem = make_problem(dataset, policy, chosen.gamma, chosen.seed, chosen.draws)
+    problem = make_problem(load_dataset(log), as_policy(policy), chosen.gamma, chosen.seed, chosen.draws)
     tuned = tune(problem, made, chosen.seed) if chosen.tune else None
     return answer(problem, tuned.method if tuned else made, chosen, report=report)
 

@@ -154,7 +154,7 @@ def takes_options(function: Function) -> Function:
     """Spells out the `**options` of a function, for `help` and for the completion of a notebook."""
     signature = inspect.signature(function)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    taken = (*signature.parameters, "columns")  # the last belongs to `load_dataset` here
+    taken = (*signature.parameters, "method", "columns")  # the last belongs to `load_dataset` here
     fields = {name: field for name, field in Options.model_fields.items() if name not in taken}
     spelt = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.annotation)

@@ -1,6 +1,7 @@
 """Any Python function as a policy."""
 
 import copy
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -60,3 +61,22 @@ class CallablePolicy(Policy):
                 f"of shape {actions.shape}: {type(error).__name__}: {error}"
             ) from error
         return np.asarray(answer)
+
+
+def from_function(function: Callable[..., Any], name: str | None = None, where: str = "policy") -> CallablePolicy:
+    """A policy of a plain function: deterministic if it takes observations alone, stochastic if it takes an rng, too.
+
+    `where` stands at the beginning of messages.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{where}: its arguments cannot be seen ({error}); wrap it in CallablePolicy") from error
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    needed = [p for p in positional if p.default is p.empty]
+    if len(needed) not in (1, 2):
+        raise UserError(
+            f"{where}: it takes {len(needed)} arguments; expected f(observations) for a deterministic "
+            "policy or f(observations, rng) for a stochastic one"
+        )
+    return CallablePolicy(function, deterministic=len(needed) == 1, name=name)

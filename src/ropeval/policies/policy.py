@@ -1,5 +1,6 @@
 """What a policy is, and how it is asked: in batches, and with its answers checked."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -54,14 +55,18 @@ class Policy(ABC):
         """Whether `log_prob` answers. A deterministic policy has no density."""
         return not self.deterministic and type(self).log_prob is not Policy.log_prob
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether `log_probs` answers: a deterministic choice has the probabilities 0 and 1."""
+        return self.has_log_prob or (self.deterministic and bool(self.discrete))
+
     def action_probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float64] | None:
         """π(a|s) of every discrete action, [n, A]; None where actions are continuous or their probabilities unknown."""
-        if not self.discrete or not (self.deterministic or self.has_log_prob):
+        if not self.discrete or not self.has_probabilities:
             return None
         assert self.action_size is not None
         if self.deterministic:
-            chosen = draw_actions(self, observations, 1, np.random.default_rng(0))[:, 0]
-            return np.eye(self.action_size)[chosen]
+            return np.eye(self.action_size)[_chosen(self, observations)]
         every = [log_probs(self, observations, np.full(len(observations), a)) for a in range(self.action_size)]
         return np.exp(np.stack(every, axis=1))
 
@@ -103,6 +108,12 @@ class Policy(ABC):
     def sha256(self) -> str | None:
         """Hash of what decides its actions, where that is known."""
         return None
+
+    def named(self, name: str) -> "Policy":
+        """The same policy under another name."""
+        renamed = copy.copy(self)
+        renamed.name = name
+        return renamed
 
     @property
     def kind(self) -> str:
@@ -161,11 +172,18 @@ def draw_in_blocks(
 
 def log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
     """log π(a|s) of every row [n]; checked. Impossible actions have −∞."""
+    if policy.discrete and policy.deterministic:
+        return np.where(_chosen(policy, observations) == actions, 0.0, -np.inf)
     answers = [
         _checked_log_probs(policy, observations[start : start + BATCH], actions[start : start + BATCH])
         for start in range(0, len(observations), BATCH)
     ]
     return np.concatenate(answers)
+
+
+def _chosen(policy: Policy, observations: NDArray[np.float32]) -> NDArray[Any]:
+    """The one action of a deterministic policy in every state, [n]."""
+    return draw_actions(policy, observations, 1, np.random.default_rng(0))[:, 0]
 
 
 def _checked_log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
