@@ -10,7 +10,6 @@ import argparse
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,6 +19,7 @@ from pathlib import Path
 from ropeval.bench.data.collect import collect
 from ropeval.bench.data.tasks import find_tasks
 from ropeval.data.columns import open_columns
+from ropeval.provenance import commit
 
 TASKS = ["d4rl/hopper-medium", "d4rl/hopper-random"]
 
@@ -58,13 +58,12 @@ def main() -> None:
     for name in arguments.tasks:
         rows.append(measure(name, arguments.policies, arguments.processes))
         print(rows[-1], flush=True)
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     versions = ", ".join(f"{name} {version(name)}" for name in ("gymnasium", "mujoco", "numpy"))
     page = "\n".join([
         "# Collecting logs",
         "",
         f"`python benchmarks/collect.py {' '.join(arguments.tasks)} --policies DIR --processes {arguments.processes}`; "
-        f"{os.cpu_count()} cores ({_processor()}), Python {platform.python_version()}, {versions}, commit {commit}. "
+        f"{os.cpu_count()} cores ({_processor()}), Python {platform.python_version()}, {versions}, commit {commit()}. "
         "*load* is the machine's one-minute load before collecting began; *CPU* is what the collecting processes used.",
         "",
         "| task | transitions | episodes | processes | wall | per second | CPU | opening | reading | size | load |",

@@ -15,7 +15,6 @@ Results are kept in OUT/CASE.npz as they come, and an interrupted run goes on wi
 import argparse
 import json
 import platform
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -38,6 +37,7 @@ from ropeval.evaluation.result import Interval  # noqa: E402
 from ropeval.learning.engine import Run, member_keys  # noqa: E402
 from ropeval.learning.resample import Counts, Resamples  # noqa: E402
 from ropeval.policies import Policy, load_policy  # noqa: E402
+from ropeval.provenance import commit  # noqa: E402
 
 LEVEL = 0.95
 MEMBERS = (4, 10, 20)  # for which the t interval is read
@@ -240,10 +240,8 @@ def main() -> None:
         with np.load(path) as kept:
             rows += summarise(case, kept["values"], kept["replicates"], kept["episodes"])
     device = jax.devices()[0].device_kind if jax.default_backend() != "cpu" else platform.processor() or "CPU"
-    asked = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT)
-    commit = asked.stdout.strip()
     print(table(rows))
-    print(f"\n{time.perf_counter() - began:.0f} s, {device}, commit {commit or 'unknown'}, jax {jax.__version__}")
+    print(f"\n{time.perf_counter() - began:.0f} s, {device}, commit {commit()}, jax {jax.__version__}")
     (options.out / "summary.json").write_text(json.dumps(rows, indent=1))
 
 

@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from ropeval.provenance import commit
+
 HERE = Path(__file__).resolve().parent
 OBSERVATIONS, ACTIONS, LENGTH = 17, 6, 1000
 SIZES = (0.1, 0.3, 1.0, 3.0, 10.0, 20.0)  # millions
@@ -126,14 +128,13 @@ def about() -> dict[str, str]:
     """What a row was measured with: rows of several runs stand in one table."""
     cpu = Path("/proc/cpuinfo")
     model = re.search(r"model name\s*: (.*)", cpu.read_text()) if cpu.exists() else None
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=HERE, capture_output=True, text=True)
     import jax
 
     return {
         "command": "python " + " ".join(["benchmarks/memory.py", *sys.argv[1:]]),
         "device": f"{os.cpu_count()} cores of {model[1] if model else platform.processor()}",
         "jax": jax.__version__,
-        "commit": commit.stdout.strip(),
+        "commit": commit(),
     }
 
 

@@ -12,77 +12,53 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
+from ropeval.bench.data.policy_files import LocatedPolicy
+from ropeval.bench.data.rollouts import play_log, play_value
+from ropeval.provenance import commit
+
 TASKS = {"hopper": "Hopper-v4", "walker": "Walker2d-v4", "halfcheetah": "HalfCheetah-v4"}
 NUMBERS = (0, 2, 4, 5, 6, 8, 10)
 BEHAVIOUR = 5
 GAMMA = 0.99
 TRUTH_STEPS = 800  # 0.99^800 < 4e-4
-Columns = dict[str, np.ndarray]
 METHODS = ("mean-return", "lspe", "fqe", "fqe-ln", "rope-range+fqe")
 
 
-def play(environment: str, policy: str, seed: int, episodes: range, max_steps: int | None) -> list[Columns]:
-    """Some episodes of one policy, in a process of its own."""
-    os.environ["JAX_PLATFORMS"] = "cpu"
-    from ropeval.bench.data.episodes import Player
-    from ropeval.policies import load_policy
-
-    player = Player(environment, load_policy(policy), max_steps)
-    return [player.columns([player.play(seed, "ranking", number)]) for number in episodes]
-
-
-def make_log(pool: ProcessPoolExecutor, environment: str, policy: str, steps: int, path: Path) -> None:
-    """Whole episodes of the behaviour until there are enough steps."""
-    columns: list[dict[str, np.ndarray]] = []
-    block, first = 8, 0
-    while sum(len(c["rewards"]) for c in columns) < steps:
-        jobs = [pool.submit(play, environment, policy, 1, range(first + block * i, first + block * (i + 1)), None)
-                for i in range(os.cpu_count() or 1)]  # fmt: skip
-        first += block * len(jobs)
-        columns += [episode for job in jobs for episode in job.result()]
-    lengths = np.cumsum([len(c["rewards"]) for c in columns])
-    columns = columns[: int(np.searchsorted(lengths, steps)) + 1]
-    names = ("observations", "actions", "rewards", "terminations", "truncations", "next_observations")
-    np.savez(path.with_suffix(".part.npz"), **{n: np.concatenate([c[n] for c in columns]) for n in names})
+def make_log(environment: str, policy: LocatedPolicy, steps: int, path: Path) -> None:
+    """Whole episodes of the behaviour, as many as fit into the steps."""
+    columns = play_log(environment, policy, steps, seed=1, name="ranking", processes=os.cpu_count() or 1)
+    columns.pop("log_probs", None)  # the methods have to do without
+    np.savez(path.with_suffix(".part.npz"), **columns)
     path.with_suffix(".part.npz").rename(path)
 
 
-def true_values(pool: ProcessPoolExecutor, environment: str, policies: dict[str, str], episodes: int) -> dict[str, Any]:
-    """Discounted returns by rollouts: mean, standard error."""
-    jobs = {
-        name: [pool.submit(play, environment, path, 2, range(i, i + 5), TRUTH_STEPS) for i in range(0, episodes, 5)]
-        for name, path in policies.items()
-    }
-    found = {}
-    for name, parts in jobs.items():
-        rewards = [episode["rewards"] for part in parts for episode in part.result()]
-        returns = np.array([float(r @ GAMMA ** np.arange(len(r))) for r in rewards])
-        found[name] = {"value": float(returns.mean()), "error": float(returns.std(ddof=1) / np.sqrt(len(returns)))}
-    return found
+def true_value(environment: str, policy: LocatedPolicy, episodes: int) -> dict[str, float]:
+    """Discounted return by rollouts: mean, standard error."""
+    found = play_value(
+        environment, policy, GAMMA, episodes, seed=2, name="ranking", max_steps=TRUTH_STEPS,
+        processes=os.cpu_count() or 1,
+    ).discounted  # fmt: skip
+    return {"value": found.value, "error": found.standard_error}
 
 
 def prepare(task: str, folder: Path, policies: Path, steps: int, episodes: int) -> dict[str, Any]:
     """DIR/log.npz and DIR/truth.json, made once."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = {f"{task}_online_{n}": str(policies / f"{task}_online_{n}.npz") for n in NUMBERS}
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:  # JAX does not survive a fork
-        if not (folder / "log.npz").exists():
-            make_log(pool, TASKS[task], paths[f"{task}_online_{BEHAVIOUR}"], steps, folder / "log.npz")
-        if not (folder / "measured.json").exists():
-            measured = true_values(pool, TASKS[task], paths, episodes)
-            (folder / "truth.json").write_text(json.dumps({name: m["value"] for name, m in measured.items()}))
-            (folder / "measured.json").write_text(json.dumps(measured, indent=1))
+    names = [f"{task}_online_{number}" for number in NUMBERS]
+    located = {name: LocatedPolicy(str(policies / f"{name}.npz"), None) for name in names}
+    if not (folder / "log.npz").exists():
+        make_log(TASKS[task], located[f"{task}_online_{BEHAVIOUR}"], steps, folder / "log.npz")
+    if not (folder / "measured.json").exists():
+        measured = {name: true_value(TASKS[task], policy, episodes) for name, policy in located.items()}
+        (folder / "truth.json").write_text(json.dumps({name: m["value"] for name, m in measured.items()}))
+        (folder / "measured.json").write_text(json.dumps(measured, indent=1))
     return json.loads((folder / "measured.json").read_text())
 
 
@@ -174,10 +150,9 @@ def main() -> None:
         evaluate(task, folder, options.policies, options.members, options.steps, options.method or list(METHODS))
         print(f"{task}: done after {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
     done = {task: folder for task, folder in folders.items() if (folder / "result/trust.json").exists()}
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT).stdout
     report = "\n\n".join([table(done), *(values_table(task, folder) for task, folder in done.items())])
     print(report)
-    print(f"\n{time.perf_counter() - began:.0f} s, {platform.machine()}, commit {commit.strip()}")
+    print(f"\n{time.perf_counter() - began:.0f} s, {platform.machine()}, commit {commit()}")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ropeval.provenance import commit
+
 HERE = Path(__file__).resolve().parent
 TRANSITIONS, FEATURES, BATCH, WIDTH = 1_000_000, 23, 512, 256
 MEMBERS = (1, 4, 20, 60, 180)
@@ -171,7 +173,7 @@ def save(rows: list[dict[str, Any]], peer: dict[str, Any] | None, path: Path) ->
         "device": rows[0]["device"],
         "jax": rows[0]["jax"],
         "python": platform.python_version(),
-        "commit": _commit(),
+        "commit": commit(),
         "data": f"{TRANSITIONS:,} transitions of {FEATURES} features, batch {BATCH}, 2×{WIDTH}",
     }
     lines = ["# Speed", "", *(f"- {name}: {value}" for name, value in about.items()), ""]
@@ -194,11 +196,6 @@ def save(rows: list[dict[str, Any]], peer: dict[str, Any] | None, path: Path) ->
     path.with_suffix(".md").write_text("\n".join(lines) + "\n")
     path.with_suffix(".json").write_text(json.dumps({"about": about, "rows": rows, "peer": peer}, indent=1) + "\n")
     print(f"saved {path.name}.md and .json")
-
-
-def _commit() -> str:
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=HERE)
-    return done.stdout.strip() or os.environ.get("ROPEVAL_COMMIT", "unknown")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from ropeval.bench.results.rows import CURVES, ROWS
+from ropeval.bench.results.rows import ADDED, CURVES, ROWS
 
 TASKS = [f"d4rl/{e}-{d}" for e in ("halfcheetah", "walker2d", "hopper") for d in ("random", "medium", "medium-expert")]
 TASKS += [f"custom/{e}" for e in ("swimmer", "halfcheetah", "humanoidstandup")]
@@ -36,7 +36,8 @@ def write_unit(units: Path, task: str, method: str, seeds: int, points: int, gri
     settings = [{f"{encoder or method}.{k}": v for k, v in s.items()} for s in GRID] if gridded else [{}]
     seeds = 1 if trivial else seeds
     members = pl.DataFrame(
-        [{"unit": "u", "task": task, "method": method, "protocol": "paper", "hyper": json.dumps(s), "seed": seed}
+        [{"unit": "u", "task": task, "policy": "evaluated", "method": method, "protocol": "paper",
+          "hyper": json.dumps(s), "seed": seed}
          for s in settings for seed in range(seeds)]
     )  # fmt: skip
     count, steps = len(members), np.arange(1, points + 1) * 1000
@@ -53,6 +54,7 @@ def write_unit(units: Path, task: str, method: str, seeds: int, points: int, gri
         pl.lit(diverges).alias("diverged"),
     )
     name = f"{task}-{method}".replace("/", "-")
+    rows = rows.with_columns(pl.lit(value).alias(name) for name, value in ADDED.items() if name not in rows.columns)
     rows.select(list(ROWS)).cast(ROWS).write_parquet(units / f"{name}.rows.parquet")
     if trivial:
         return

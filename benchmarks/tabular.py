@@ -14,7 +14,6 @@ Times are the least of the repetitions, since the machine may be shared; compila
 import argparse
 import os
 import platform
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ropeval.provenance import commit
 from ropeval.tabular.mdp import TabularMDP
 from ropeval.tabular.metrics import StateActionMetric, random_policy, rope
 from ropeval.tabular.recursion import coupled_step, doubling, float64, krylov, rounds
@@ -81,14 +81,6 @@ def hardware() -> str:
         cpu = platform.processor() or platform.machine()
     accelerator = f", {device.device_kind}" if device.platform != "cpu" else ""
     return f"{cpu}, {os.cpu_count()} cores{accelerator}; JAX {jax.__version__}, NumPy {np.__version__}"
-
-
-def commit() -> str:
-    try:
-        command = ["git", "rev-parse", "--short", "HEAD"]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
 
 
 def main() -> None:

@@ -11,7 +11,6 @@ counts; the wall clock stands beside them.
 import argparse
 import json
 import platform
-import subprocess
 import time
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from ropeval.evaluation.options import Options
 from ropeval.evaluation.rank import rank
 from ropeval.learning.engine import Run, member_keys
 from ropeval.policies import load_policy
+from ropeval.provenance import commit
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT = 0.25
@@ -73,7 +73,6 @@ def main() -> None:
         extra = (full / base - 1.0).tolist()
         rows.append({"method": name, "plain": base.tolist(), "trusted": full.tolist(), "extra": extra})
         print(json.dumps(rows[-1]), flush=True)
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT).stdout
     lines = [
         "| method | training alone, CPU s | with all that, CPU s | extra, CPU | extra, wall | limit |",
         "|---|---|---|---|---|---|",
@@ -85,7 +84,7 @@ def main() -> None:
     ]
     device = jax.devices()[0].device_kind if jax.default_backend() != "cpu" else platform.processor() or "CPU"
     lines += ["", f"{options.members} members, {options.steps} steps, median of {options.repeats}; {device}, "
-              f"commit {commit.strip()}, jax {jax.__version__}"]  # fmt: skip
+              f"commit {commit()}, jax {jax.__version__}"]  # fmt: skip
     print("\n".join(lines))
     if options.out:
         options.out.write_text("\n".join(lines) + "\n")

@@ -11,7 +11,6 @@ kept in OUT/rows.jsonl as it comes, and an interrupted run goes on.
 import argparse
 import json
 import platform
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from ropeval.data import Dataset, load_dataset, make_problem  # noqa: E402
 from ropeval.evaluation.methods import make_method  # noqa: E402
 from ropeval.evaluation.tune import tune  # noqa: E402
 from ropeval.policies import Policy, load_policy  # noqa: E402
+from ropeval.provenance import commit  # noqa: E402
 
 METHODS = ("fqe", "rope+fqe", "rope-range+fqe")
 DEFAULT = {"learning_rate": 3e-4, "beta": 1.0, "dim": "X/2"}
@@ -143,9 +143,8 @@ def main() -> None:
                 file.write(json.dumps(rows[-1]) + "\n")
             print(f"{task} {policy} {method}: {rows[-1]['seconds']} s", file=sys.stderr, flush=True)
     device = jax.devices()[0].device_kind if jax.default_backend() != "cpu" else platform.machine()
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT).stdout
     print(table(rows))
-    print(f"\n{time.perf_counter() - began:.0f} s, {device}, commit {commit.strip()}, jax {jax.__version__}")
+    print(f"\n{time.perf_counter() - began:.0f} s, {device}, commit {commit()}, jax {jax.__version__}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ left but the form of d̃ and its training.
 """
 
 import argparse
-import subprocess
 from pathlib import Path
 
 import jax
@@ -19,6 +18,7 @@ from ropeval.encoders import ENCODERS
 from ropeval.encoders.similarity import distance
 from ropeval.learning.engine import Run, member_keys
 from ropeval.policies import CallablePolicy
+from ropeval.provenance import commit
 from ropeval.runtime import prepare
 from ropeval.tabular import gridworld, rope
 
@@ -117,10 +117,9 @@ def main() -> None:
     for case in CASES:
         rows.append(measure(*case))
         print(rows[-1], flush=True)
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
     pairs = len(grid_problem(0.5)[1])
     head = HEAD.format(
-        command="python scripts/measure_metric_fit.py", commit=commit, members=MEMBERS, steps=STEPS, pairs=pairs
+        command="python scripts/measure_metric_fit.py", commit=commit(), members=MEMBERS, steps=STEPS, pairs=pairs
     )
     out.write_text(head + "\n".join(rows) + "\n" + TAIL)
 

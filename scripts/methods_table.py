@@ -11,9 +11,7 @@ method finishes; a run that is repeated does what is missing.
 
 import argparse
 import json
-import multiprocessing
 import os
-import subprocess
 import time
 from importlib import resources
 from pathlib import Path
@@ -23,6 +21,7 @@ import numpy as np
 
 from ropeval.encoders import ENCODERS
 from ropeval.estimators import ESTIMATORS
+from ropeval.provenance import commit
 
 GAMMA = 0.99
 STEPS, TRUTH_EPISODES = 100_000, 200
@@ -44,60 +43,28 @@ METHODS = [*ESTIMATORS, *(f"{encoder}+fqe" for encoder in ENCODERS),
            "rope+lspe", "rope-range+lspe", "bcrl+lspe", "rope-range+dr"]  # fmt: skip
 
 
-def rollout(job: tuple[str, int]) -> dict[str, np.ndarray]:
-    """One episode, whose noise depends on its seed alone."""
-    import gymnasium
-
-    from ropeval.policies import load_policy
-
-    path, seed = job
-    policy, rng = load_policy(path), np.random.default_rng(seed)
-    environment = gymnasium.make("Hopper-v4")
-    state, _ = environment.reset(seed=seed)
-    rows: list[tuple[Any, ...]] = []
-    while True:
-        state32 = state.astype(np.float32)
-        action = policy.sample(state32[None], rng)[0]
-        following, reward, terminated, truncated, _ = environment.step(action)
-        rows.append((state32, action, reward, terminated, truncated, following.astype(np.float32)))
-        state = following
-        if terminated or truncated:
-            break
-    names = ("observations", "actions", "rewards", "terminations", "truncations", "next_observations")
-    episode = {n: np.array(c) for n, c in zip(names, zip(*rows, strict=True), strict=True)}
-    episode["log_probs"] = policy.log_prob(episode["observations"], episode["actions"]).astype(np.float32)
-    return episode
-
-
-def true_values(episodes: list[dict[str, np.ndarray]]) -> dict[str, float]:
-    """Both definitions: expected discounted return, and mean reward per step/(1−γ)."""
-    returns = [float(e["rewards"] @ GAMMA ** np.arange(len(e["rewards"]))) for e in episodes]
-    rewards = np.concatenate([e["rewards"] for e in episodes])
-    return {
-        "value": float(np.mean(returns)),
-        "standard_error": float(np.std(returns, ddof=1) / np.sqrt(len(returns))),
-        "mean_reward_over_1mg": float(rewards.mean() / (1 - GAMMA)),
-        "episodes": len(episodes),
-    }
-
-
 def collect(policies: Path, out: Path) -> None:
-    """Whole episodes of the logging policy until the count is passed, and rollouts of the evaluated one."""
+    """Whole episodes of the logging policy, as many as fit, and the true value of the evaluated one."""
+    from ropeval.bench.data.policy_files import LocatedPolicy
+    from ropeval.bench.data.rollouts import play_log, play_value
+
     out.mkdir(parents=True, exist_ok=True)
-    logging, evaluated = str(policies / "hopper_online_5.npz"), str(policies / "hopper_online_10.npz")
-    with multiprocessing.get_context("spawn").Pool(len(os.sched_getaffinity(0))) as pool:
-        truth = true_values(pool.map(rollout, [(evaluated, 10_000 + i) for i in range(TRUTH_EPISODES)], chunksize=4))
-        episodes: list[dict[str, np.ndarray]] = []
-        for episode in pool.imap(rollout, [(logging, i) for i in range(STEPS)], chunksize=4):
-            if sum(len(e["rewards"]) for e in episodes) + len(episode["rewards"]) > STEPS:
-                break
-            episodes.append(episode)
-        pool.terminate()
-    np.savez_compressed(out / "log.npz", **{n: np.concatenate([e[n] for e in episodes]) for n in episodes[0]})
-    about = {"environment": "Hopper-v4", "gamma": GAMMA, "policies": {"hopper_online_10": truth}}
+    logging, evaluated = (policies / f"hopper_online_{number}.npz" for number in (5, 10))
+    cores = len(os.sched_getaffinity(0))
+    truth = play_value("Hopper-v4", LocatedPolicy(str(evaluated), None), GAMMA, TRUTH_EPISODES, processes=cores)
+    np.savez_compressed(
+        out / "log.npz", **play_log("Hopper-v4", LocatedPolicy(str(logging), None), STEPS, processes=cores)
+    )
+    values = {
+        "value": truth.discounted.value,
+        "standard_error": truth.discounted.standard_error,
+        "mean_reward_over_1mg": truth.mean_reward.value,
+        "episodes": truth.episodes,
+    }
+    about = {"environment": "Hopper-v4", "gamma": GAMMA, "policies": {"hopper_online_10": values}}
     (out / "truth.json").write_text(json.dumps(about, indent=1))
     (out / "policies").mkdir(exist_ok=True)
-    (out / "policies" / "hopper_online_10.npz").write_bytes(Path(evaluated).read_bytes())
+    (out / "policies" / "hopper_online_10.npz").write_bytes(evaluated.read_bytes())
     print(about)
 
 
@@ -118,7 +85,7 @@ def run(task: str, out: Path, methods: list[str], members: int) -> None:
         "episodes": dataset.num_episodes,
         "members": members,
         "hardware": device.device_kind if device.platform != "cpu" else f"{len(os.sched_getaffinity(0))} CPU cores",
-        "commit": _commit(),
+        "commit": commit(),
         "truth": truth["policies"],
     }
     out.mkdir(parents=True, exist_ok=True)
@@ -182,11 +149,6 @@ def _row(row: dict[str, Any], truth: dict[str, float]) -> str:
     spread = f"{row['low']:.1f} … {row['high']:.1f}" if len(row["members"]) > 1 else "–"
     cells = [row["method"], f"{row['value']:.1f}", spread, *errors, f"{row['wall_seconds']:.0f}", warnings]
     return f"| {' | '.join(cells)} |"
-
-
-def _commit() -> str:
-    done = subprocess.run(["git", "describe", "--always"], capture_output=True, text=True)
-    return done.stdout.strip() or os.environ.get("ROPEVAL_COMMIT", "unknown")
 
 
 def main() -> None:

@@ -12,30 +12,17 @@ need a new version when it changes.
 import argparse
 import json
 import shutil
-import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ropeval.bench.data.policy_files import LocatedPolicy, sha256_of
-from ropeval.bench.data.streams import Stream
+from ropeval.bench.data.rollouts import play_value
 from ropeval.bench.data.train import GAMMA, read_curve
-from ropeval.bench.data.truth import PolicyTruth, policy_truth
-from ropeval.bench.data.workers import Recipe, play_streams
-from ropeval.files import read_npz, write_text
+from ropeval.bench.data.truth import PolicyTruth
+from ropeval.files import write_text
+from ropeval.provenance import commit
 
 FOLDER = Path(__file__).parents[1] / "src/ropeval/bench/data/policies"
-
-
-def measure(environment: str, path: Path, episodes: int, processes: int) -> PolicyTruth:
-    policy = LocatedPolicy(str(path), "stochastic", sha256_of(path))
-    with tempfile.TemporaryDirectory() as folder:
-        stream = Stream("value", Path(folder), episodes, "episodes")
-        play_streams([(stream, Recipe(environment, policy, 0, "truth", GAMMA))], processes)
-        summaries = np.concatenate([read_npz(part.path)["summaries"][:count] for part, count in stream.kept()])
-    return policy_truth(summaries, GAMMA, path.stem, policy.load().sha256)
 
 
 def ship(name: str, trained: Path, steps: int, episodes: int, processes: int) -> PolicyTruth:
@@ -43,13 +30,13 @@ def ship(name: str, trained: Path, steps: int, episodes: int, processes: int) ->
     environment = training["environment"]
     path = FOLDER / f"{name}.npz"
     shutil.copyfile(trained / f"{environment}_sac_{steps}.npz", path)
-    truth = measure(environment, path, episodes, processes)
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    policy = LocatedPolicy(str(path), "stochastic", sha256_of(path))
+    truth = play_value(environment, policy, GAMMA, episodes, processes=processes)
     about = {
         "environment": environment,
         "steps": steps,
         "sha256": sha256_of(path),
-        "commit": commit.stdout.strip(),
+        "commit": commit(),
         "measured": truth.model_dump(exclude={"policy_sha256", "name"}),
         "training": training,
         "curve": read_curve(trained / "curve.jsonl"),

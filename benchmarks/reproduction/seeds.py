@@ -59,7 +59,7 @@ def _fives(runs: pl.DataFrame) -> list[list[int]]:
 
 
 def _row(runs: pl.DataFrame, seeds: list[int]) -> list[Cell | str]:
-    summary = summarise(runs, {})
+    summary = summarise(runs)
     ((task, method),) = summary.runs
     row: list[Cell | str] = [f"{seeds[0]}–{seeds[-1]}"]
     for truth in DEFINITIONS:

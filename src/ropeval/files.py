@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import json
 import mmap
 import os
 import struct
@@ -164,3 +165,13 @@ def release(array: NDArray[Any]) -> None:
     mapped = getattr(array, "_mmap", None)
     if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read as JSON, damaged or cut short? ({error})") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: holds {type(content).__name__}, expected a JSON object")
+    return content

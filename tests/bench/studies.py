@@ -18,11 +18,13 @@ TRUTH = {
 def row(task: str, method: str, estimate: float | None, seed: int = 0, **changes: Any) -> dict[str, Any]:
     """One member; with TRUTH, an estimate e has RMAE |e−100|/100 (discounted) and |e−150|/100 (mean reward)."""
     made = {
-        "study": "made", "unit": f"{task}-{method}".replace("/", "-"), "task": task, "method": method,
+        "study": "made", "unit": f"{task}-{method}".replace("/", "-"), "task": task, "policy": "evaluated", "split": "",
+        "method": method,
         "protocol": "standard", "hyper": "{}", "default": True, "seed": seed, "gamma": 0.99, "config": "{}",
-        "estimate": estimate, "diverged": estimate is None, "diverged_at": 7 if estimate is None else -1, **TRUTH,
+        "estimate": estimate, "low": None, "high": None,
+        "diverged": estimate is None, "diverged_at": 7 if estimate is None else -1, **TRUTH,
         "data_sha256": f"log of {task}", "policy_sha256": "policy", "version": "0.1", "commit": "abc1234",
-        "device": "made up", "seconds": 1.0, "warnings": "[]",
+        "device": "made up", "seconds": 1.0, "seconds_prepare": 0.0, "warnings": "[]", "extras": "{}",
     }  # fmt: skip
     return made | changes
 
@@ -37,7 +39,7 @@ def hyper(**values: Any) -> str:
 
 
 def curve(source: Mapping[str, Any], stage: str, metric: str, points: Mapping[int, float]) -> list[dict[str, Any]]:
-    shared = {name: source[name] for name in ("unit", "task", "method", "protocol", "hyper", "seed")}
+    shared = {name: source[name] for name in ("unit", "task", "policy", "method", "protocol", "hyper", "seed")}
     return [shared | {"stage": stage, "step": s, "metric": metric, "value": v} for s, v in points.items()]
 
 

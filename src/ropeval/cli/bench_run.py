@@ -1,9 +1,9 @@
 """`ropeval bench run` and `ropeval bench status`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,6 +13,12 @@ from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
 from ropeval.cli.progress import percent_bar, stderr
 from ropeval.errors import UserError
 from ropeval.interrupts import interruptible, stop_if_pressed
+
+if TYPE_CHECKING:
+    from ropeval.bench.data.tasks import Task
+    from ropeval.bench.run.local import GroupStatus
+    from ropeval.bench.run.store import Store
+    from ropeval.bench.run.study import Group, Study, Unit
 
 EPILOG = """
 Examples:
@@ -68,7 +74,7 @@ def run(
 
         check_address(ray)
     store.check(study, resume)  # before hours of collecting; written only after it
-    _collect_missing(chosen, data, policies, console)
+    chosen = _collect_missing(chosen, data, policies, console)
     store.create(study, resume)
     names = [task.name for task in chosen]
     with interruptible("the same command with --resume"), _progress(study, names, store, console) as report:
@@ -80,13 +86,15 @@ def run(
             outcome = run_on_ray(study, names, store, data, None if ray == "local" else ray, gpus, cores, report)
     said = [f"{outcome.members} members in {outcome.units} units done"]
     said += [f"{outcome.skipped} were there already"] if outcome.skipped else []
-    said += [f"{outcome.refused} units refused (the method has no answer for the task)"] if outcome.refused else []
+    said += [f"{outcome.refused} units refused (the method has no answer for the policy)"] if outcome.refused else []
     said += [f"{outcome.failed} units failed"] if outcome.failed else []
     said += [f"{outcome.elsewhere} groups are another process's"] if outcome.elsewhere else []
     Console().print(f"{folder}: {'; '.join(said)}", markup=False, highlight=False)
     for failure in store.failures():
         if not failure.get("refused"):
             console.print(f"failed: {failure['unit']}: {failure.get('error')}", markup=False, highlight=False)
+    if outcome.units or outcome.skipped:
+        Console().print(f"tables and figures: ropeval bench report {folder}", markup=False, highlight=False)
     if outcome.failed:
         raise typer.Exit(1)
 
@@ -116,7 +124,7 @@ def status(
     console.print(_summary(rows, store), markup=False, highlight=False)
 
 
-def _summary(rows: list[Any], store: Any) -> str:
+def _summary(rows: "list[GroupStatus]", store: "Store") -> str:
     wanted = [row for row in rows if not row.refused]
     total, done = sum(len(r.group.members) for r in wanted), sum(r.done for r in wanted)
     work = sum(len(r.group.members) * r.steps for r in wanted)
@@ -141,10 +149,10 @@ def _duration(seconds: float) -> str:
 
 def _narrowed(
     path: Path, tasks: list[str] | None, methods: list[str] | None, seeds: int | None, steps: int | None
-) -> Any:
+) -> "Study":
     """The study of a file, cut down by the options."""
     from ropeval.bench.data.tasks import find_tasks
-    from ropeval.bench.results.rows import BASELINES
+    from ropeval.bench.run.schema import BASELINES
     from ropeval.bench.run.study import load_study
     from ropeval.errors import unknown_name
 
@@ -170,35 +178,54 @@ def _narrowed(
     return study.model_copy(update=changes)
 
 
-def _collect_missing(tasks: list[Any], data: Path, policies: Path | None, console: Console) -> None:
+def _collect_missing(tasks: "list[Task]", data: Path, policies: Path | None, console: Console) -> "list[Task]":
+    """Collect what is not there yet; returns the tasks that can be run. Without --policies, a task whose policies
+    are published elsewhere is skipped, with a line that says what it needs."""
     from ropeval.bench.data.collect import collect
     from ropeval.bench.data.policy_files import locate
     from ropeval.bench.data.task_data import is_collected
     from ropeval.bench.data.tasks import ROLES
     from ropeval.cli.progress import collecting_progress
 
+    skipped: dict[str, UserError] = {}
     missing = [task for task in tasks if not is_collected(task, data)]
-    for task in missing:  # a file that is not there is said before the first hour, not after it
-        for role in ROLES:
-            locate(task, role, policies)
+    for task in missing:  # what is not there is said before the first hour, not after it
+        try:
+            for role in ROLES:
+                locate(task, role, policies)
+        except UserError as error:
+            if policies is not None or not any(task.policy(role).files for role in ROLES):
+                raise
+            skipped[task.name] = error
+    if len(skipped) == len(tasks):
+        raise next(iter(skipped.values()))
+    for name, why in skipped.items():
+        console.print(f"skipped {name}: {why}", markup=False, highlight=False, soft_wrap=True)
     for task in missing:
+        if task.name in skipped:
+            continue
         with interruptible("the same command"), collecting_progress(task.name, console) as report:
             collect(task, data, policies, report=report)
+    return [task for task in tasks if task.name not in skipped]
 
 
 @contextmanager
-def _progress(study: Any, tasks: list[str], store: Any, console: Console) -> Iterator[Any]:
+def _progress(
+    study: "Study", tasks: list[str], store: "Store", console: Console
+) -> "Iterator[Callable[[Unit, float], None]]":
     """One bar over all member-steps that are left, whoever does them."""
-    from ropeval.bench.run.local import members_left
+    from ropeval.bench.run.local import members_left, work_left
     from ropeval.bench.run.study import make_groups
 
-    groups = make_groups(study, tasks)
-    left = sum(len(members_left(g, store)) * _cost(study, g) for g in groups)
+    left = 0
+    for task in tasks:
+        policies = store.policies(task)
+        left += sum(members_left(work_left(g, store, policies)) * _cost(study, g) for g in make_groups(study, [task]))
     with percent_bar(console) as bar:
         whole = bar.add_task("preparing", total=max(1, left))
         seen: dict[str, float] = {}
 
-        def report(unit: Any, fraction: float) -> None:
+        def report(unit: "Unit", fraction: float) -> None:
             stop_if_pressed()
             seen[unit.id] = len(unit.members) * _cost(study, unit) * fraction
             count = f"{len(unit.members)} member{'s' if len(unit.members) > 1 else ''}"
@@ -207,8 +234,8 @@ def _progress(study: Any, tasks: list[str], store: Any, console: Console) -> Ite
         yield report
 
 
-def _cost(study: Any, part: Any) -> int:
+def _cost(study: "Study", part: "Group | Unit") -> int:
     """Of a member of a group or unit, in steps; what is not trained takes a little time, too."""
-    from ropeval.bench.run.unit import steps_of
+    from ropeval.bench.run.local import member_steps
 
-    return max(100, steps_of(study.make(part.method, part.members[0].setting)))
+    return max(100, member_steps(study, part))

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
 
 from ropeval.errors import UserError
-from ropeval.policies.networks import Layer, NetworkPolicy, Range, Weights, check_chain, linear, propagate
+from ropeval.policies.networks import Layer, NetworkPolicy, Range, Weights, check_chain, linear, propagate, special
 from ropeval.policies.policy import Mode
 
 OFFSET = 0.1  # the paper's "noise of 0.1" is this constant: a = tanh(mean + 0.1·std)
@@ -211,6 +210,7 @@ class ClippedGaussianMLP(_ContinuousMLP):
         actions = np.asarray(actions, np.float64)
         z = (actions - mean) / np.exp(log_std)
         inside = -0.5 * z**2 - log_std - 0.5 * np.log(2 * np.pi)
+        log_ndtr = special(np).log_ndtr
         each = np.where(actions <= low, log_ndtr(z), np.where(actions >= high, log_ndtr(-z), inside))
         outside = (actions < low) | (actions > high)
         return np.asarray(np.where(outside, -np.inf, each).sum(axis=-1))

@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from ropeval.errors import UserError
-from ropeval.policies.networks import Layer, NetworkPolicy, Weights
+from ropeval.policies.networks import Layer, NetworkPolicy, Weights, special
 from ropeval.policies.policy import Mode
 
 
@@ -36,7 +35,8 @@ class CategoricalMLP(NetworkPolicy):
 
     def log_probs(self, observations: NDArray[np.float32]) -> NDArray[np.float64]:
         """log π(a|s) of every action, [n, A]."""
-        return np.asarray(log_softmax(self.output(np, self.weights, observations).astype(np.float64), axis=-1))
+        logits = self.output(np, self.weights, observations).astype(np.float64)
+        return np.asarray(special(np).log_softmax(logits, axis=-1))
 
     def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
         if self.deterministic:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.special
 from numpy.typing import NDArray
 
 from ropeval.errors import UserError
@@ -24,8 +23,10 @@ Weights = dict[str, Any]  # every array that decides the actions, by name; layer
 
 
 def special(xp: Any) -> Any:
-    """SciPy's special functions for arrays of `xp`."""
+    """SciPy's special functions for arrays of `xp`. Imported here: `--help`, which lists the formats, needs none."""
     if xp is np:
+        import scipy.special
+
         return scipy.special
     import jax.scipy.special
 

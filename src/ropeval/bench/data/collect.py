@@ -22,13 +22,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from ropeval.bench.data.episodes import make_environment
 from ropeval.bench.data.policy_files import LocatedPolicy, locate
+from ropeval.bench.data.rollouts import stream_truth
 from ropeval.bench.data.streams import Stream
 from ropeval.bench.data.task_data import DEFAULT_DATA, TaskData, is_collected, load_task
 from ropeval.bench.data.tasks import ROLES, Role, Task, find_tasks
-from ropeval.bench.data.truth import PolicyTruth, Truth, policy_truth
+from ropeval.bench.data.truth import PolicyTruth, Truth
 from ropeval.bench.data.workers import Recipe, Report, play_streams
 from ropeval.data.columns import ColumnsWriter
 from ropeval.data.dataset import Dataset
@@ -58,6 +58,7 @@ def collect(
         return folder
     located = {role: locate(task, role, policies) for role in ROLES}
     loaded = {role: source.load() for role, source in located.items()}
+    make_environment(task.environment)[0].close()  # refuses what is not installed, before anything is written
     plan = _plan(task, seed, truth_episodes, located, loaded)
     with locked(folder / ".lock") as alone:
         if not alone:
@@ -201,9 +202,7 @@ def _truth_file(stream: Stream) -> Path:
 def _finish_truth(stream: Stream, gamma: float, policy: Policy) -> PolicyTruth:
     path = _truth_file(stream)
     if not path.exists():
-        summaries = np.concatenate([read_npz(part.path)["summaries"][:count] for part, count in stream.kept()])
-        truth = policy_truth(summaries, gamma, policy.name, policy.sha256)
-        write_text(path, truth.model_dump_json(indent=1) + "\n")
+        write_text(path, stream_truth(stream, gamma, policy).model_dump_json(indent=1) + "\n")
         shutil.rmtree(stream.folder, ignore_errors=True)
     return PolicyTruth.model_validate_json(path.read_text(encoding="utf-8"))
 

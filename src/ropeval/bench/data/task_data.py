@@ -1,4 +1,4 @@
-"""A collected task, read back: its log memory-mapped, the policy to evaluate, and the answer."""
+"""A collected task, read back: its log memory-mapped, the policies to judge, and the answers."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,23 +8,33 @@ from pydantic import ValidationError
 
 from ropeval.bench.data.policy_files import LocatedPolicy
 from ropeval.bench.data.tasks import Task, find_task
-from ropeval.bench.data.truth import Truth
+from ropeval.bench.data.truth import PolicyTruth, Truth
 from ropeval.data.columns import is_columns, open_columns, read_metadata
 from ropeval.data.dataset import Dataset
 from ropeval.errors import UserError
 from ropeval.policies import Policy
 
 DEFAULT_DATA = Path("ropeval-data")
+EVALUATED = "evaluated"  # the name of the judged policy where a task has one
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A policy to judge, and what it is worth."""
+
+    policy: Policy
+    truth: PolicyTruth
+    split: str = ""  # dev or test, where the task says on which side the policy stands
 
 
 @dataclass(frozen=True)
 class TaskData:
-    """A collected task: what a method may see, and the answer."""
+    """A collected task: what a method may see, and the answers."""
 
     task: Task
     dataset: Dataset
-    policy: Policy  # π_e
-    truth: Truth
+    judged: dict[str, Judged]  # by name; the same log serves them all
+    random: PolicyTruth | None  # of the random policy, where it was played
     metadata: dict[str, Any]
 
 
@@ -48,9 +58,9 @@ def load_task(name: str | Task, data: Path = DEFAULT_DATA) -> TaskData:
                 f"{folder}: collected with {field} {metadata.get(field)}, but the task says {getattr(task, field)}; "
                 "give the task a new version, or collect it again with --overwrite"
             )
-    return TaskData(
-        task, open_columns(folder / "log"), _evaluated_policy(task, folder, metadata), read_truth(folder), metadata
-    )
+    truth = read_truth(folder)
+    judged = {EVALUATED: Judged(_evaluated_policy(task, folder, metadata), truth.evaluated)}
+    return TaskData(task, open_columns(folder / "log"), judged, truth.random, metadata)
 
 
 def read_truth(folder: Path) -> Truth:

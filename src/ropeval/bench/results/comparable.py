@@ -13,7 +13,7 @@ import polars as pl
 from ropeval.bench.results.rows import TRUTHS
 from ropeval.errors import UserError
 
-TASK = ["protocol", "task"]
+QUESTION = ["protocol", "task", "policy"]
 VALUES = [f"{whose}_{truth}" for truth in TRUTHS for whose in ("truth", "random")]
 FAR = 4.0  # standard errors between two measurements of one value: beyond, it is not one value
 # Of a row's configuration: how its study was written down and counted, rather than how the method works.
@@ -28,7 +28,7 @@ def refuse_disagreement(known: pl.DataFrame, more: pl.DataFrame, folder: Path) -
 
 
 def _refuse_other_questions(known: pl.DataFrame, more: pl.DataFrame, folder: Path) -> None:
-    for row in _first_of_both(known, more, TASK).iter_rows(named=True):
+    for row in _first_of_both(known, more, QUESTION).iter_rows(named=True):
         for name in ("gamma", "policy_sha256"):
             if row[name] != row[f"{name}_known"]:
                 raise UserError(
@@ -65,7 +65,9 @@ def _refuse_other_methods(known: pl.DataFrame, more: pl.DataFrame, folder: Path)
 
 
 def _refuse_two_defaults(known: pl.DataFrame, more: pl.DataFrame, folder: Path) -> None:
-    for row in _first_of_both(known.filter("default"), more.filter("default"), [*TASK, "method"]).iter_rows(named=True):
+    for row in _first_of_both(known.filter("default"), more.filter("default"), [*QUESTION, "method"]).iter_rows(
+        named=True
+    ):
         if row["hyper"] != row["hyper_known"]:
             raise UserError(
                 f"{folder}: {row['task']}, {row['method']}: the default setting is {row['hyper']}, in an earlier "

@@ -5,12 +5,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
+from ropeval.bench.results.rows import case_name
 from ropeval.bench.results.scores import COVERAGE, Floats, iqm, quantiles, resampled_iqm
 from ropeval.bench.results.summary import TrueValues
 
 BAND_RESAMPLES = 200  # a band is looked at, not read off
-KEY = ("task", "method", "hyper", "stage", "metric")
-Name = tuple[str, str, str, str, str]  # one of KEY
+KEY = ("task", "policy", "method", "hyper", "stage", "metric")
+Name = tuple[str, str, str, str, str]  # case, method, hyper, stage, metric
 
 
 class Line(NamedTuple):
@@ -29,13 +30,21 @@ class Curve(NamedTuple):
     values: Floats  # [n, P]
 
 
-def gather(curves: pl.DataFrame) -> dict[Name, Curve]:
-    """Long rows of one protocol as arrays; a curve whose seeds have no step in common is left out."""
+def gather(curves: pl.DataFrame, rows: pl.DataFrame) -> dict[Name, Curve]:
+    """Long rows of one protocol as arrays; a curve whose seeds have no step in common is left out.
+
+    What was trained once for all policies of a task is the curve of each policy that `rows` have of it.
+    """
+    policies = dict(rows.group_by("task").agg(pl.col("policy").unique()).iter_rows())
     groups = curves.group_by(*KEY).agg("step", "seed", "value")
     columns = [groups[name] for name in ("step", "seed", "value")]
-    names = groups.select(*KEY).rows()
-    found = {name: _curve(*(column[i].to_numpy() for column in columns)) for i, name in enumerate(names)}
-    return {name: curve for name, curve in found.items() if len(curve.steps)}
+    found: dict[Name, Curve] = {}
+    for place, (task, policy, method, hyper, stage, metric) in enumerate(groups.select(*KEY).iter_rows()):
+        curve = _curve(*(column[place].to_numpy() for column in columns))
+        if len(curve.steps):
+            for one in [policy] if policy else policies[task]:
+                found[case_name(task, one), method, hyper, stage, metric] = curve
+    return found
 
 
 def _curve(steps: np.ndarray, seeds: np.ndarray, values: np.ndarray) -> Curve:

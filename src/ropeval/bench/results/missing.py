@@ -7,15 +7,16 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from ropeval.bench.results.rows import BASELINES, Failure
-from ropeval.bench.results.summary import names, study_tasks
+from ropeval.bench.results.rows import BASELINES, CASE, Failure
+from ropeval.bench.results.summary import study_cases
 from ropeval.bench.results.together import Part
+from ropeval.bench.run.study import Study
 
 
 class Gap(NamedTuple):
     """Runs that are not there. `hyper` is empty where nothing of the method was run on the task."""
 
-    task: str
+    task: str  # "task · policy" where it judges several
     method: str
     hyper: str
     present: int
@@ -35,8 +36,8 @@ def find_gaps_of_all(parts: Sequence[Part], rows: pl.DataFrame) -> list[Gap]:
         own = part.rows.filter(protocol=protocol)
         if own.is_empty():
             continue
-        tasks = study_tasks(part.study, sorted(own["task"].unique()))
-        methods = {*BASELINES, *names(part.study.get("methods")), *own["method"]}
+        tasks = list(study_cases(part.study, own))
+        methods = {*BASELINES, *part.study.methods, *own["method"]}
         asked = rows.filter(pl.col("task").is_in(tasks), pl.col("method").is_in(methods))
         for gap in find_gaps(part.study, asked, failures):
             key = (gap.task, gap.method, gap.hyper)
@@ -44,14 +45,14 @@ def find_gaps_of_all(parts: Sequence[Part], rows: pl.DataFrame) -> list[Gap]:
     return list(found.values())
 
 
-def find_gaps(study: Mapping[str, Any], rows: pl.DataFrame, failures: Sequence[Failure]) -> list[Gap]:
+def find_gaps(study: Study, rows: pl.DataFrame, failures: Sequence[Failure]) -> list[Gap]:
     """Compares with what study.json names, and with the settings and seeds that other tasks of the study have."""
     counts: dict[tuple[str, str, str], int] = {
         (task, method, _canonical(json.loads(hyper))): count
-        for task, method, hyper, count in rows.group_by("task", "method", "hyper").agg(pl.len()).iter_rows()
+        for task, method, hyper, count in rows.group_by(CASE, "method", "hyper").agg(pl.len()).iter_rows()
     }
-    tasks = study_tasks(study, sorted({task for task, _, _ in counts}))
-    methods = list(dict.fromkeys([*BASELINES, *names(study.get("methods")), *sorted({m for _, m, _ in counts})]))
+    tasks = [case for cases in study_cases(study, rows).values() for case in cases]
+    methods = list(dict.fromkeys([*BASELINES, *study.methods, *sorted({m for _, m, _ in counts})]))
     found = []
     for task, method in itertools.product(tasks, methods):
         seen = {hyper for _, name, hyper in counts if name == method}
@@ -69,27 +70,18 @@ def find_gaps(study: Mapping[str, Any], rows: pl.DataFrame, failures: Sequence[F
     return found
 
 
-def _grid(study: Mapping[str, Any], method: str) -> set[str]:
-    """The settings that the method's grid spans: a table of lists, as in {"rope.beta": [0.1, 1.0]}."""
-    grids = study.get("grid")
-    axes = grids.get(method) if isinstance(grids, Mapping) else None
-    if not isinstance(axes, Mapping) or not all(isinstance(values, list) for values in axes.values()):
-        return set()
-    return {_canonical(dict(zip(axes, values, strict=True))) for values in itertools.product(*axes.values())}
+def _grid(study: Study, method: str) -> set[str]:
+    """The settings that the method's grid spans."""
+    return {_canonical(setting) for setting in study.settings_of(method)} if method in study.grid else set()
 
 
 def _canonical(setting: Mapping[str, Any]) -> str:
     return json.dumps(setting, sort_keys=True)
 
 
-def _seeds(study: Mapping[str, Any], counts: list[int]) -> int:
+def _seeds(study: Study, counts: list[int]) -> int:
     """As many as the study asks for; a method without randomness has one everywhere and lacks none."""
-    if counts and max(counts) == 1:
-        return 1
-    seeds = study.get("seeds")
-    if isinstance(seeds, list):
-        return len(seeds)
-    return seeds if isinstance(seeds, int) and not isinstance(seeds, bool) else max(counts, default=1)
+    return 1 if study.resample or (counts and max(counts) == 1) else study.seeds
 
 
 def _reason(failures: Sequence[Failure], task: str, method: str, hyper: str = "{}") -> str:
@@ -97,6 +89,6 @@ def _reason(failures: Sequence[Failure], task: str, method: str, hyper: str = "{
     wanted = json.loads(hyper)
     for failure in failures:
         shared = json.loads(failure.hyper)
-        if (failure.task, failure.method) == (task, method) and (not wanted or shared.items() <= wanted.items()):
+        if failure.method == method and failure.concerns(task) and (not wanted or shared.items() <= wanted.items()):
             return failure.error
     return ""

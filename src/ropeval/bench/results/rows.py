@@ -1,11 +1,13 @@
-"""What a study leaves behind, and reading it back: one row per member, curves beside them, reasons where a unit failed.
+"""What a study leaves behind, and reading it back: one row per member and policy, curves beside them, and reasons
+where there are none.
 
-    STUDY/study.json                     what was asked for
-    STUDY/units/UNIT.rows.parquet        one row per member                  (ROWS)
+    STUDY/study.json                     what was asked for: `read_study` in bench.run.study
+    STUDY/units/UNIT.rows.parquet        one row per member and policy       (ROWS)
     STUDY/units/UNIT.curves.parquet      what training looked like, long     (CURVES)
-    STUDY/units/UNIT.failed.json         task, method, hyper, error
+    STUDY/units/UNIT.….failed.json       task, method, hyper, policy, error
 
 A file that is damaged is refused by name; rows that contradict each other are refused before they can be averaged.
+Rows of earlier versions lack the columns in `ADDED` and are read with what those versions meant.
 """
 
 import json
@@ -17,62 +19,63 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ropeval.bench.data.task_data import EVALUATED
+from ropeval.bench.run.schema import BASELINES, CURVES, PROTOCOLS, ROWS, RUN, TRUTHS
 from ropeval.errors import UserError
+from ropeval.files import read_json
 
-BASELINES = ("mean-reward", "mean-return")  # what everything else has to beat
-PROTOCOLS = ("standard", "paper")
-TRUTHS = {"discounted": "discounted return", "mean_reward": "mean reward/(1−γ)"}  # columns truth_*, random_*
+__all__ = [
+    "ADDED", "BASELINES", "CASE", "CURVES", "ROWS", "RUN", "TRUTHS", "Failure", "Progress", "case_name", "load_curves",
+    "load_failures", "load_rows", "warnings_of",
+]  # fmt: skip
 
-ROWS: dict[str, Any] = {
-    "study": pl.String, "unit": pl.String, "task": pl.String, "method": pl.String, "protocol": pl.String,
-    "hyper": pl.String,  # canonical JSON of what the grid varied, "{}" where nothing was
-    "default": pl.Boolean,  # whether `hyper` is the method's default setting
-    "seed": pl.Int64, "gamma": pl.Float64, "config": pl.String,
-    "estimate": pl.Float64, "diverged": pl.Boolean, "diverged_at": pl.Int64,
-    "truth_discounted": pl.Float64, "truth_discounted_se": pl.Float64,
-    "truth_mean_reward": pl.Float64, "truth_mean_reward_se": pl.Float64,
-    # The value of the random policy: RMAE is measured in units of |ρ(π_e) − ρ(π_rand)|.
-    "random_discounted": pl.Float64, "random_discounted_se": pl.Float64,
-    "random_mean_reward": pl.Float64, "random_mean_reward_se": pl.Float64,
-    "data_sha256": pl.String, "policy_sha256": pl.String, "version": pl.String, "commit": pl.String,
-    "device": pl.String, "seconds": pl.Float64, "warnings": pl.String,
+# Columns that rows of earlier versions do not have, and what they meant without them.
+ADDED = {
+    "policy": EVALUATED, "split": "", "low": None, "high": None, "seconds_prepare": 0.0, "extras": "{}",
+    **{f"random_{truth}{error}": None for truth in TRUTHS for error in ("", "_se")},
 }  # fmt: skip
-CURVES: dict[str, Any] = {
-    "unit": pl.String, "task": pl.String, "method": pl.String, "protocol": pl.String, "hyper": pl.String,
-    "seed": pl.Int64, "stage": pl.String, "step": pl.Int64, "metric": pl.String, "value": pl.Float32,
-}  # fmt: skip
-RUN = ["protocol", "task", "method", "hyper", "seed"]  # what tells one row from another
 # Nothing is known without these; the rest may be null (an estimate that diverged, a truth nobody measured).
-NEVER_NULL = ("task", "method", "protocol", "hyper", "default", "seed", "gamma", "diverged")
-ONE_PER_TASK = (
-    "gamma",
-    "data_sha256",
-    "policy_sha256",
-    *(f"{kind}_{truth}" for truth in TRUTHS for kind in ("truth", "random")),
-)
+NEVER_NULL = ("task", "policy", "method", "protocol", "hyper", "default", "seed", "gamma", "diverged")
+ONE_PER_TASK = ("gamma", "data_sha256", *(f"random_{truth}" for truth in TRUTHS))
+ONE_PER_POLICY = ("policy_sha256", *(f"truth_{truth}" for truth in TRUTHS))
+UNKNOWN = "unknown"  # the severity of a warning that was kept as a sentence
 
 Progress = Callable[[float], None]
 
 
+def case_name(task: str, policy: str) -> str:
+    """What is judged: a task by its name alone where it has one policy, else the policy beside it."""
+    return task if policy == EVALUATED else f"{task} · {policy}"
+
+
+CASE = (
+    pl.when(pl.col("policy") == EVALUATED).then("task").otherwise(pl.concat_str("task", "policy", separator=" · "))
+).alias("case")
+
+
+def warnings_of(column: str) -> list[dict[str, str]]:
+    """The warnings of a row, each {"code", "severity", "message"}. Earlier versions kept bare sentences."""
+    return [
+        {"code": UNKNOWN, "severity": UNKNOWN, "message": one} if isinstance(one, str) else one
+        for one in json.loads(column)
+    ]
+
+
 @dataclass(frozen=True)
 class Failure:
-    """A unit that was tried and gave no rows."""
+    """A unit that was tried and gave no rows: for one policy, or for none at all (`policy` is empty)."""
 
     unit: str
     task: str
     method: str
     hyper: str
     error: str
+    policy: str = ""
 
-
-def load_study(folder: Path) -> dict[str, Any]:
-    """`study.json`, as it was resolved when the study started."""
-    path = folder / "study.json"
-    if not folder.is_dir():
-        raise UserError(f"{folder}: there is no such folder; give the folder that `ropeval bench run` wrote")
-    if not path.is_file():
-        raise UserError(f"{folder}: this is no study, it holds no study.json; give what `ropeval bench run` wrote")
-    return _read_json(path)
+    def concerns(self, case: str) -> bool:
+        """A failure of no policy in particular is one of all."""
+        everyone = not self.policy and case.startswith(case_name(self.task, ""))
+        return everyone or case == case_name(self.task, self.policy or EVALUATED)
 
 
 def load_rows(folder: Path) -> pl.DataFrame:
@@ -90,7 +93,7 @@ def load_curves(folder: Path, points: int | None = None, progress: Progress | No
     paths = sorted(folder.glob("units/*.curves.parquet"))
     frames = []
     for place, path in enumerate(paths):
-        frame = _read_parquet(path, CURVES)
+        frame = _read_parquet(path, CURVES, {"policy": EVALUATED})
         if points is not None:
             frame = _thin(frame, points)
         # Five names in millions of rows: numbers that stand for them take a tenth of the memory.
@@ -104,19 +107,20 @@ def load_curves(folder: Path, points: int | None = None, progress: Progress | No
 
 
 def load_failures(folder: Path) -> list[Failure]:
-    """Units that failed and have no rows by now."""
+    """Units that failed, and the policies for which they did."""
     found = []
     for path in sorted(folder.glob("units/*.failed.json")):
-        unit = path.name.removesuffix(".failed.json")
-        if (path.parent / f"{unit}.rows.parquet").exists():
+        content = read_json(path)
+        policy = str(content.get("policy", ""))
+        unit = str(content.get("unit", path.name.removesuffix(".failed.json")))
+        if not policy and (path.parent / f"{unit}.rows.parquet").exists():
             continue  # a later attempt succeeded
-        content = _read_json(path)
         hyper = content.get("hyper", "{}")
         text = hyper if isinstance(hyper, str) and _is_json_object(hyper) else json.dumps(hyper, sort_keys=True)
         if not _is_json_object(text):
             raise UserError(f"{path}: hyper is {text}; it must be a JSON object such as {{}}")
         task, method = (str(content.get(name, "?")) for name in ("task", "method"))
-        found.append(Failure(unit, task, method, text, str(content.get("error", "no reason was recorded"))))
+        found.append(Failure(unit, task, method, text, str(content.get("error", "no reason was recorded")), policy))
     return found
 
 
@@ -124,7 +128,7 @@ def load_failures(folder: Path) -> list[Failure]:
 
 
 def _read_rows(path: Path) -> pl.DataFrame:
-    frame = _read_parquet(path, ROWS, optional=("random_",))
+    frame = _read_parquet(path, ROWS, ADDED)
     for name in NEVER_NULL:
         if frame[name].null_count():
             raise UserError(f"{path}: {name} is missing in {frame[name].null_count()} rows{REMAKE}")
@@ -137,19 +141,19 @@ def _read_rows(path: Path) -> pl.DataFrame:
     return frame
 
 
-def _read_parquet(path: Path, schema: dict[str, Any], optional: tuple[str, ...] = ()) -> pl.DataFrame:
-    """The columns of `schema`, in its types. Columns that begin with one of `optional` are null where absent."""
+def _read_parquet(path: Path, schema: dict[str, Any], added: dict[str, Any]) -> pl.DataFrame:
+    """The columns of `schema`, in its types; those of `added` hold its value where absent."""
     try:
         frame = pl.read_parquet(path, use_pyarrow=False, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(f"{path}: cannot be read as Parquet, damaged or cut short? ({reason}){REMAKE}") from error
-    absent = [name for name in schema if name not in frame.columns and not name.startswith(optional or ("\0",))]
+    absent = [name for name in schema if name not in frame.columns and name not in added]
     if absent:
         raise UserError(f"{path}: no column {', '.join(absent)}{REMAKE}")
     try:
         return frame.select(
-            (pl.col(name) if name in frame.columns else pl.lit(None).alias(name)).cast(kind)
+            (pl.col(name) if name in frame.columns else pl.lit(added[name]).alias(name)).cast(kind)
             for name, kind in schema.items()
         )
     except pl.exceptions.PolarsError as error:
@@ -167,16 +171,6 @@ def _thin(frame: pl.DataFrame, points: int) -> pl.DataFrame:
         thinned = (place + 1) * points // len(steps) > place * points // len(steps)
         kept.append(steps.filter(pl.Series(thinned)) if len(steps) > points else steps)
     return frame.join(pl.concat(kept), on=["method", "stage", "step"], how="semi") if kept else frame
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read as JSON, damaged or cut short? ({error})") from error
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: holds {type(content).__name__}, expected a JSON object")
-    return content
 
 
 def _is_json_object(text: str) -> bool:
@@ -201,11 +195,13 @@ def _refuse_contradictions(rows: pl.DataFrame, folder: Path) -> None:
     if len(defaults):
         task, method, several = (defaults[name][0] for name in ("task", "method", "hyper"))
         raise UserError(f"{folder}: {task}, {method}: two settings call themselves the default: {', '.join(several)}")
-    for name in ONE_PER_TASK:
-        mixed = rows.group_by("protocol", "task").agg(pl.col(name).unique()).filter(pl.col(name).list.len() > 1)
-        if len(mixed):
-            values = ", ".join(str(v) for v in mixed[name][0])
-            raise UserError(
-                f"{folder}: the rows of task {mixed['task'][0]} disagree about {name} ({values}); they come from "
-                "different logs or policies and cannot stand in one table. Report them as two studies"
-            )
+    question = rows.select(*RUN[:3], *ONE_PER_TASK, *ONE_PER_POLICY, CASE)
+    for kind, names in (("task", ONE_PER_TASK), ("case", ONE_PER_POLICY)):
+        for name in names:
+            mixed = question.group_by("protocol", kind).agg(pl.col(name).unique()).filter(pl.col(name).list.len() > 1)
+            if len(mixed):
+                values = ", ".join(str(v) for v in mixed[name][0])
+                raise UserError(
+                    f"{folder}: the rows of task {mixed[kind][0]} disagree about {name} ({values}); they come from "
+                    "different logs or policies and cannot stand in one table. Report them as two studies"
+                )

@@ -7,7 +7,7 @@ Scores against the two true values are computed apart and never meet in one numb
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from ropeval.bench.results.rows import BASELINES, TRUTHS, Progress
+from ropeval.bench.results.rows import BASELINES, CASE, TRUTHS, Progress
 from ropeval.bench.results.scores import (
     Floats,
     Interval,
@@ -26,6 +26,7 @@ from ropeval.bench.results.scores import (
     resampled_iqm,
     with_interval,
 )
+from ropeval.bench.run.study import Study
 
 CHOICES = ("default", "median", "best")
 
@@ -89,10 +90,14 @@ class Runs:
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything that the rows of one protocol say."""
+    """Everything that the rows of one protocol say.
+
+    What is judged is a policy of a task, a case. A task that judges one policy goes by its own name, so `task` below
+    is that name, or "task · policy".
+    """
 
     protocol: str
-    rows: pl.DataFrame
+    rows: pl.DataFrame  # with the column `case`
     tasks: list[str]
     methods: list[str]  # trivial baselines first, then in the study's order
     runs: dict[tuple[str, str], Runs]  # (task, method)
@@ -130,14 +135,16 @@ class Summary:
         return (iqm_interval(list(strata.values())), list(strata)) if strata else None
 
 
-def summarise(rows: pl.DataFrame, study: Mapping[str, Any], progress: Progress | None = None) -> Summary:
+def summarise(rows: pl.DataFrame, study: Study | None = None, progress: Progress | None = None) -> Summary:
     """`rows` of one protocol; `study` gives the order of the methods, and of tasks that ropeval does not know."""
     (protocol,) = rows["protocol"].unique()
-    tasks = _ordered(rows["task"], study_tasks(study, sorted(rows["task"].unique())))
-    methods = _ordered(rows["method"], [*BASELINES, *names(study.get("methods"))])
-    runs = {(task, method): _runs(frame) for (task, method), frame in _split(rows, "task", "method").items()}
+    rows = rows.with_columns(CASE)
+    order = study_cases(study, rows)
+    tasks = [case for task in order for case in order[task] if case in set(rows["case"])]
+    methods = _ordered(rows["method"], [*BASELINES, *(study.methods if study else ())])
+    runs = {(case, method): _runs(frame) for (case, method), frame in _split(rows, "case", "method").items()}
     truths = {
-        (truth, task): _true_values(frame, truth) for (task,), frame in _split(rows, "task").items() for truth in TRUTHS
+        (truth, case): _true_values(frame, truth) for (case,), frame in _split(rows, "case").items() for truth in TRUTHS
     }
     summary = Summary(protocol, rows, tasks, methods, runs, truths, {})
     for place, ((task, method), own) in enumerate(runs.items()):
@@ -204,36 +211,34 @@ def _split(frame: pl.DataFrame, *by: str) -> dict[tuple[Any, ...], pl.DataFrame]
     return frame.partition_by(*by, maintain_order=True, as_dict=True)
 
 
-def _ordered(column: pl.Series, first: Any) -> list[str]:
+def _ordered(column: pl.Series, first: Iterable[str]) -> list[str]:
     """The names in `column`: those of `first` in its order, the others after them by name."""
     present = set(column.unique())
-    order = [name for name in dict.fromkeys(names(first)) if name in present]
+    order = [name for name in dict.fromkeys(first) if name in present]
     return order + sorted(present.difference(order))
 
 
-def study_tasks(study: Mapping[str, Any], present: list[str]) -> list[str]:
-    """The study's tasks and those present, in the order of the registry; others follow, in the study's order.
+def study_cases(study: Study | None, rows: pl.DataFrame) -> dict[str, list[str]]:
+    """Task -> its cases in `rows`, or its name alone where there are none. The study's tasks and those of the rows, in
+    the order of the registry; others follow, in the study's order.
 
     A study grows by tasks in any order, and its tables should not show in which. Its patterns (d4rl/*) stand for the
     tasks that ropeval knows.
     """
     from ropeval.bench.data.tasks import all_tasks
 
+    cases: dict[str, list[str]] = {}
+    for task, case in rows.select("task", CASE).unique().sort("task", "case").iter_rows():
+        cases.setdefault(task, []).append(case)
     known, found = list(all_tasks()), list[str]()
-    for word in names(study.get("tasks")):
+    for word in study.tasks if study else ():
         if any(sign in word for sign in "*?["):
-            found += [name for name in [*known, *present] if fnmatchcase(name, word)]
-        elif ":" not in word or word in present:  # FILE.py:NAME is known by the name that its rows carry
+            found += [name for name in [*known, *cases] if fnmatchcase(name, word)]
+        elif ":" not in word or word in cases:  # FILE.py:NAME is known by the name that its rows carry
             found.append(word)
-    every = dict.fromkeys([*found, *present])
-    return [*(name for name in known if name in every), *(name for name in every if name not in known)]
-
-
-def names(entries: Any) -> list[str]:
-    """Names out of a study's list: of strings, of tables with a name, or the keys of one table."""
-    if isinstance(entries, list):
-        return [str(e.get("name", e.get("method", ""))) if isinstance(e, dict) else str(e) for e in entries]
-    return [str(name) for name in entries] if isinstance(entries, dict) else []
+    every = dict.fromkeys([*found, *cases])
+    order = [*(name for name in known if name in every), *(name for name in every if name not in known)]
+    return {task: cases.get(task, [task]) for task in order}
 
 
 def setting_order(hyper: str) -> tuple[Any, ...]:

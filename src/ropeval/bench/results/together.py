@@ -8,13 +8,12 @@ the methods (`bench.results.comparable`). The report then says which rows come f
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from ropeval.bench.results.comparable import TASK, VALUES, refuse_disagreement
-from ropeval.bench.results.rows import RUN, Failure, Progress, load_curves, load_failures, load_rows, load_study
-from ropeval.bench.results.summary import names
+from ropeval.bench.results.comparable import QUESTION, VALUES, refuse_disagreement
+from ropeval.bench.results.rows import RUN, Failure, Progress, load_curves, load_failures, load_rows
+from ropeval.bench.run.study import Study, read_study
 from ropeval.errors import UserError
 
 
@@ -23,7 +22,7 @@ class Part:
     """What stands in one folder."""
 
     folder: Path
-    study: dict[str, Any]
+    study: Study
     rows: pl.DataFrame
     failures: list[Failure]
 
@@ -33,7 +32,7 @@ class Results:
     """What stands in one or several folders. A run that stands in two counts once, as the first folder has it."""
 
     parts: tuple[Part, ...]
-    study: dict[str, Any]
+    study: Study
     rows: pl.DataFrame
 
     @property
@@ -46,7 +45,7 @@ class Results:
 
     @property
     def name(self) -> str:
-        return str(self.study.get("name", self.folders[0].resolve().name))
+        return self.study.name
 
     @property
     def logs(self) -> list[str]:
@@ -65,7 +64,9 @@ class Results:
         for place, part in enumerate(self.parts):
             frame = load_curves(part.folder, points, _share(progress, place, len(self.parts)))
             for earlier in self.parts[:place]:
-                frame = frame.join(earlier.rows.select(RUN).cast({pl.String: pl.Categorical}), on=RUN, how="anti")
+                known = earlier.rows.select(RUN)
+                known = pl.concat([known, known.with_columns(policy=pl.lit(""))])  # with what all policies share
+                frame = frame.join(known.cast({pl.String: pl.Categorical}), on=RUN, how="anti")
             frames.append(frame)
         return pl.concat(frames)
 
@@ -74,7 +75,7 @@ def load_results(folders: Sequence[Path]) -> Results:
     """Read studies together. Where a run stands in two folders, and where true values differ, the first one counts."""
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise UserError(f"{', '.join(map(str, folders))}: the same folder is named twice")
-    parts = [Part(f, load_study(f), load_rows(f), load_failures(f)) for f in folders]
+    parts = [Part(f, read_study(f), load_rows(f), load_failures(f)) for f in folders]
     rows = parts[0].rows
     for part in parts[1:]:
         refuse_disagreement(rows, part.rows, part.folder)
@@ -83,27 +84,24 @@ def load_results(folders: Sequence[Path]) -> Results:
 
 
 def _one_truth(rows: pl.DataFrame) -> pl.DataFrame:
-    """One task has one truth in a table: of each value, the first that was measured, with its own error."""
+    """One policy of a task has one truth in a table: of each value, the first that was measured, with its own error."""
     return rows.with_columns(
-        pl.col(column).filter(pl.col(value).is_not_null()).first().over(TASK)
+        pl.col(column).filter(pl.col(value).is_not_null()).first().over(QUESTION)
         for value in VALUES
         for column in (value, f"{value}_se")
     )
 
 
-def _together(studies: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What all of them ask for."""
-    whole = dict(studies[0])
-    for study in studies[1:]:
-        for field in ("tasks", "methods"):
-            whole[field] = list(dict.fromkeys([*names(whole.get(field)), *names(study.get(field))]))
-        grids, more = whole.get("grid"), study.get("grid")
-        if isinstance(grids, dict) and isinstance(more, dict):
-            whole["grid"] = {**more, **grids}
-        seeds = [s["seeds"] for s in (whole, study) if isinstance(s.get("seeds"), int)]
-        if seeds:
-            whole["seeds"] = max(seeds)
-    return whole
+def _together(studies: Sequence[Study]) -> Study:
+    """What all of them ask for; the first one's name and protocol."""
+    return studies[0].model_copy(
+        update={
+            "tasks": list(dict.fromkeys(task for study in studies for task in study.tasks)),
+            "methods": list(dict.fromkeys(method for study in studies for method in study.methods)),
+            "grid": {method: grid for study in reversed(studies) for method, grid in study.grid.items()},
+            "seeds": max(study.seeds for study in studies),
+        }
+    )
 
 
 def _share(progress: Progress | None, place: int, parts: int) -> Progress | None:

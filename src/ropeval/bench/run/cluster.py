@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from ropeval.bench.data.task_data import TaskData, load_task
-from ropeval.bench.run.local import Outcome, Report, check_data, keep, largest_unit, record_failure, work_left
+from ropeval.bench.run.local import Outcome, Report, keep, record_failure, units_left
+from ropeval.bench.run.problems import Problems
 from ropeval.bench.run.store import Store
 from ropeval.bench.run.study import Study, Unit, digest, make_groups
-from ropeval.bench.run.unit import problem_of, run_unit
+from ropeval.bench.run.unit import run_unit
 from ropeval.errors import UserError
 from ropeval.files import write_text
 from ropeval.interrupts import stop_if_pressed
@@ -96,19 +97,22 @@ def _submit(
     own = _own_methods()
     limit = ray.get(ray.remote(max_retries=RETRIES, **needs)(_remote_limits).remote())
     for task in tasks:
-        data: TaskData | None = None
+        problems: Problems | None = None
+        sent = None
         for group in make_groups(study, [task]):
-            left = work_left(group, store, claims.enter_context(store.claim(group)), outcome)
-            if not left:
+            if not claims.enter_context(store.claim(group)):
+                outcome.elsewhere += 1
                 continue
-            if data is None:
-                data = _in_memory(load_task(task, data_folder))
-                _send_code_of(ray, data.policy)
-                problem, sent = problem_of(study, data), ray.put(data)
-            check_data(group, store, problem)
-            store.clear_failures(group)
-            for unit in group.units(left, largest_unit(group, problem, *limit)):
+            problems = problems or Problems(study, load_task(task, data_folder))
+            for unit in units_left(study, group, store, problems, limit, outcome):
+                sent = sent or _send(ray, problems.data)
                 yield work.remote(study, unit, sent, own), unit
+
+
+def _send(ray: Any, data: TaskData) -> Any:
+    for judged in data.judged.values():
+        _send_code_of(ray, judged.policy)
+    return ray.put(_in_memory(data))
 
 
 def _remote_limits() -> tuple[str, int]:
@@ -125,7 +129,7 @@ def _remote_unit(study: Study, unit: Unit, data: TaskData, own: dict[str, str]) 
     prepare()
     try:
         _bring_methods(own)
-        return run_unit(study, unit, data, problem_of(study, data), None)
+        return run_unit(study, unit, Problems(study, data), None)
     except Exception as error:
         return error if isinstance(error, UserError) else UserError(f"{type(error).__name__}: {error}")
 

@@ -3,14 +3,17 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
+import polars as pl
 
-from ropeval.bench.data.task_data import TaskData, load_task
+from ropeval.bench.data.task_data import load_task
+from ropeval.bench.run.problems import Problems
 from ropeval.bench.run.store import Store
 from ropeval.bench.run.study import Group, Member, Study, Unit, make_groups
-from ropeval.bench.run.unit import UnitResult, problem_of, run_unit, steps_of
-from ropeval.data import Problem
+from ropeval.bench.run.unit import Failed, UnitResult, run_unit, steps_of
+from ropeval.data import Dataset, Problem
 from ropeval.data.streaming import held_bytes
 from ropeval.errors import UserError
 from ropeval.interrupts import stop_if_pressed
@@ -28,7 +31,7 @@ class Outcome:
     members: int = 0
     skipped: int = 0  # members that were there already
     failed: int = 0
-    refused: int = 0
+    refused: int = 0  # units, for each policy that the method has no answer for
     elsewhere: int = 0  # groups that another process works on
 
 
@@ -37,42 +40,59 @@ def run_study(
 ) -> Outcome:
     """Do what is left of a study. A unit that fails is recorded with its reason; the rest goes on."""
     outcome = Outcome()
-    open_data: tuple[TaskData, Problem] | None = None
-    for group in make_groups(study, tasks):
-        with store.claim(group) as ours:
-            left = work_left(group, store, ours, outcome)
-            if not left:
-                continue
-            if open_data is None or open_data[0].task.name != group.task:
-                open_data = None  # let go of one task's arrays before the next one's are made
-                data = load_task(group.task, data_folder)
-                open_data = data, problem_of(study, data)
-            data, problem = open_data
-            check_data(group, store, problem)
-            store.clear_failures(group)
-            for unit in group.units(left, largest_unit(group, problem, *device_limits())):
-                _attempt(study, unit, data, problem, store, report, outcome)
+    for task in tasks:
+        problems: Problems | None = None  # one task's arrays at a time
+        for group in make_groups(study, [task]):
+            with store.claim(group) as ours:
+                if not ours:
+                    outcome.elsewhere += 1
+                    continue
+                if problems is None:
+                    problems = Problems(study, load_task(task, data_folder))
+                for unit in units_left(study, group, store, problems, device_limits(), outcome):
+                    _attempt(study, unit, problems, store, report, outcome)
     return outcome
 
 
-def work_left(group: Group, store: Store, ours: bool, outcome: Outcome) -> list[Member]:
-    """What this process has to do of a group that it tried to claim; what it has not is counted."""
-    if not ours:
-        outcome.elsewhere += 1
+def units_left(
+    study: Study, group: Group, store: Store, problems: Problems, limits: tuple[str, int], outcome: Outcome
+) -> list[Unit]:
+    """What is to be done of a group that is ours; what is not is counted."""
+    left = work_left(group, store, problems.policies)
+    outcome.skipped += len(group.members) - members_left(left)
+    if not left:
         return []
-    left = members_left(group, store)
-    outcome.skipped += len(group.members) - len(left)
-    return left
+    check_data(group, store, problems.data.dataset)
+    store.clear_failures(group)
+    largest = 1 if study.resample else largest_unit(group, problems.first, *limits)
+    return [unit for part in left for unit in group.units(part.members, largest, part.policies)]
 
 
-def members_left(group: Group, store: Store) -> list[Member]:
+class Left(NamedTuple):
+    """Members that have no row for any of some policies."""
+
+    members: list[Member]
+    policies: tuple[str, ...]
+
+
+def work_left(group: Group, store: Store, policies: Sequence[str]) -> list[Left]:
+    """What a group lacks; policies that lack the same members stand together, and most often all do."""
     done = store.done(group)
-    return [m for m in group.members if (m.hyper, m.seed) not in done]
+    by_places: dict[tuple[int, ...], list[str]] = {}
+    for policy in policies:
+        places = tuple(i for i, m in enumerate(group.members) if (m.hyper, m.seed, policy) not in done)
+        by_places.setdefault(places, []).append(policy)
+    return [Left([group.members[i] for i in places], tuple(names)) for places, names in by_places.items() if places]
 
 
-def check_data(group: Group, store: Store, problem: Problem) -> None:
+def members_left(left: Sequence[Left]) -> int:
+    """How many members are not done for every policy."""
+    return len({(m.hyper, m.seed) for part in left for m in part.members})
+
+
+def check_data(group: Group, store: Store, dataset: Dataset) -> None:
     """Rows of two different logs must never stand in one study, whatever method they are of."""
-    if store.logs(group.task) - {problem.dataset.sha256}:
+    if store.logs(group.task) - {dataset.sha256}:
         raise UserError(
             f"{store.folder}: its rows of {group.task} were made from other data than those in the data folder; "
             "choose another --out (`ropeval bench report` reads several folders together), or bring back the data"
@@ -80,7 +100,7 @@ def check_data(group: Group, store: Store, problem: Problem) -> None:
 
 
 def _attempt(
-    study: Study, unit: Unit, data: TaskData, problem: Problem, store: Store, report: Report | None, outcome: Outcome
+    study: Study, unit: Unit, problems: Problems, store: Store, report: Report | None, outcome: Outcome
 ) -> None:
     last = 0.0
 
@@ -91,7 +111,7 @@ def _attempt(
             report(unit, fraction)
 
     try:
-        result = run_unit(study, unit, data, problem, store.checkpoints(unit), tell)
+        result = run_unit(study, unit, problems, store.checkpoints(unit), tell)
     except Exception as error:
         stop_if_pressed()  # to be interrupted is no failure
         record_failure(store, unit, error, outcome)
@@ -102,17 +122,21 @@ def _attempt(
 
 
 def keep(store: Store, unit: Unit, result: UnitResult, outcome: Outcome) -> None:
-    store.write(unit, result.rows, result.curves)
-    outcome.units += 1
-    outcome.members += len(unit.members)
+    if len(result.rows):
+        store.write(unit, result.rows, result.curves)
+        outcome.units += 1
+        outcome.members += len(unit.members)
+    for policy, failed in result.failed.items():
+        store.fail(unit, policy, *failed)
+        outcome.refused += failed.refused
+        outcome.failed += not failed.refused
+    store.forget(unit)
 
 
 def record_failure(store: Store, unit: Unit, error: BaseException, outcome: Outcome) -> None:
-    """A method that has no answer for a task says so (UserError); anything else is a failure."""
-    refused = isinstance(error, UserError)
-    store.fail(unit, str(error) if refused else f"{type(error).__name__}: {error}", refused)
-    outcome.refused += refused
-    outcome.failed += not refused
+    """A unit that came to nothing, for all its policies."""
+    failed = Failed.because(error)
+    keep(store, unit, UnitResult(pl.DataFrame(), pl.DataFrame(), dict.fromkeys(unit.policies, failed)), outcome)
 
 
 # --- how much fits --------------------------------------------------------------------------------------------
@@ -141,17 +165,24 @@ def device_limits() -> tuple[str, int]:
 @dataclass(frozen=True)
 class GroupStatus:
     group: Group
-    steps: int  # of one member
-    done: int  # members with a row
+    steps: int  # behind one member, for all policies
+    done: int  # members with a row for every policy
     running: bool
     ahead: float  # members' worth of work in units that are not finished
     refused: bool
 
 
 def study_status(study: Study, tasks: Sequence[str], store: Store) -> Iterator[GroupStatus]:
-    for group in make_groups(study, tasks):
-        done = store.done(group)
-        known = sum((m.hyper, m.seed) in done for m in group.members)
-        steps = steps_of(study.make(group.method, group.members[0].setting))
-        running = store.claimed(group)
-        yield GroupStatus(group, steps, known, running, store.notes(group), store.refused(group))
+    for task in tasks:
+        policies = store.policies(task)
+        for group in make_groups(study, [task]):
+            steps = member_steps(study, group) * len(policies)
+            done = len(group.members) - members_left(work_left(group, store, policies))
+            running = store.claimed(group)
+            yield GroupStatus(group, steps, done, running, store.notes(group), store.refused(group))
+
+
+def member_steps(study: Study, part: Group | Unit) -> int:
+    """Gradient steps behind a row of a group or unit."""
+    steps = steps_of(study.make(part.method, part.members[0].setting))
+    return steps * study.seeds if study.resample else steps

@@ -1,9 +1,9 @@
 """Where a study's results lie. Every file is there whole or not at all; the rows of a unit are written last.
 
     STUDY/study.json                     what was asked for
-    STUDY/units/UNIT.rows.parquet        one row per member: its presence says that the unit is done
+    STUDY/units/UNIT.rows.parquet        one row per member and policy: its presence says that the unit is done
     STUDY/units/UNIT.curves.parquet      the training curves, long
-    STUDY/units/UNIT.failed.json         why a unit gave no rows; removed when it does
+    STUDY/units/UNIT.….failed.json       why a unit gave no rows for a policy; removed when it is tried again
     STUDY/work/…                         locks, progress, checkpoints of units in progress
 
 Locks are the operating system's (flock): they end with the process that holds them, however it ends.
@@ -19,11 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ropeval.bench.run.study import Group, Study, Unit, slug
+from ropeval.bench.data.task_data import EVALUATED
+from ropeval.bench.run.study import Group, Study, Unit, digest, read_study, slug
 from ropeval.errors import UserError
 from ropeval.files import write_atomically, write_text
 
-FIXED = ("protocol", "gamma", "draws", "key")  # what may not change within one folder: such rows are never mixed
+FIXED = (
+    "protocol",
+    "gamma",
+    "draws",
+    "key",
+    "resample",
+)  # what may not change within one folder: such rows are never mixed
 PROGRESS_EVERY = 2.0  # seconds
 
 
@@ -55,21 +62,19 @@ class Store:
         write_text(self.folder / "study.json", json.dumps(whole.model_dump(), indent=1, ensure_ascii=False))
 
     def study(self) -> Study:
-        path = self.folder / "study.json"
-        try:
-            return Study(**json.loads(path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            raise UserError(f"{self.folder}: no study here (no study.json); `ropeval bench run` makes one") from None
-        except (OSError, ValueError, TypeError) as error:
-            raise UserError(f"{path}: cannot be read as a study ({error})") from error
+        return read_study(self.folder)
 
     # --- results ---
 
-    def done(self, group: Group) -> dict[tuple[str, int], dict[str, Any]]:
-        """The members of a group that have a row, by (hyper, seed), with what they were made from."""
-        columns = ["hyper", "seed", "config", "data_sha256", "policy_sha256"]
-        frames = self._rows(f"{group.name}.*", columns)
-        return {(row["hyper"], row["seed"]): row for rows in frames for row in rows.iter_rows(named=True)}
+    def done(self, group: Group) -> set[tuple[str, int, str]]:
+        """(hyper, seed, policy) of all rows of a group."""
+        frames = self._rows(f"{group.name}.*", ["hyper", "seed", "policy"])
+        return {row for rows in frames for row in rows.iter_rows()}
+
+    def policies(self, task: str) -> tuple[str, ...]:
+        """The policies that the rows of a task judge; before there are any, one is expected."""
+        found = {name for rows in self._rows(f"{slug(task)}.*", ["policy"]) for name in rows["policy"].unique()}
+        return tuple(sorted(found)) or (EVALUATED,)
 
     def logs(self, task: str) -> set[str]:
         """Hashes of the logs that the rows of a task come from: one, if all is well."""
@@ -79,23 +84,23 @@ class Store:
         """`rows` and `curves` are polars frames. Rows come last: they say that all is there."""
         write_atomically(self._unit(unit, "curves.parquet"), lambda path: curves.write_parquet(path))
         write_atomically(self._unit(unit, "rows.parquet"), lambda path: rows.write_parquet(path))
-        self._unit(unit, "failed.json").unlink(missing_ok=True)
-        self.forget(unit)
 
-    def fail(self, unit: Unit, error: str, refused: bool) -> None:
-        """`refused`: the method has no answer for this task, and trying again will not change that."""
-        about = {"task": unit.task, "method": unit.method, "hyper": unit.hyper, "error": error, "refused": refused}
-        about |= {"members": len(unit.members)}
-        write_text(self._unit(unit, "failed.json"), json.dumps(about, indent=1, ensure_ascii=False))
-        self.forget(unit)
+    def fail(self, unit: Unit, policy: str, error: str, refused: bool) -> None:
+        """`refused`: the method has no answer for this policy, and trying again will not change that."""
+        about = {
+            "unit": unit.id, "task": unit.task, "method": unit.method, "hyper": unit.hyper, "policy": policy,
+            "error": error, "refused": refused, "members": len(unit.members),
+        }  # fmt: skip
+        path = self._unit(unit, f"{digest(policy)}.failed.json")
+        write_text(path, json.dumps(about, indent=1, ensure_ascii=False))
 
     def effort(self) -> tuple[float, float]:
         """(seconds, member-steps) of all units that were trained: the rate to expect of the rest."""
         seconds = steps = 0.0
-        for rows in self._rows("*", ["config", "seconds"]):
+        for rows in self._rows("*", ["config", "seconds", "policy"]):
             own = sum(_steps(json.loads(config)) for config in rows["config"])
-            if own:
-                seconds, steps = seconds + float(rows["seconds"][0]), steps + own
+            if own:  # all members of a policy train together
+                seconds, steps = seconds + float(rows.unique("policy")["seconds"].sum()), steps + own
         return seconds, steps
 
     def _rows(self, units: str, columns: list[str]) -> Iterator[Any]:
@@ -104,12 +109,14 @@ class Store:
 
         for path in sorted((self.folder / "units").glob(f"{units}.rows.parquet")):
             try:
-                yield polars.read_parquet(path, columns=columns, glob=False)
+                known = [name for name in columns if name in polars.read_parquet_schema(path)]
+                found = polars.read_parquet(path, columns=known, glob=False)
+                yield found if known == columns else found.with_columns(policy=polars.lit(EVALUATED)).select(columns)
             except (OSError, polars.exceptions.PolarsError) as error:
                 raise UserError(f"{path}: cannot be read ({error}); delete it and go on with --resume") from error
 
     def failures(self) -> list[dict[str, Any]]:
-        return [_json(path) | {"unit": path.name} for path in sorted((self.folder / "units").glob("*.failed.json"))]
+        return [{"unit": path.name} | _json(path) for path in sorted((self.folder / "units").glob("*.failed.json"))]
 
     def refused(self, group: Group) -> bool:
         paths = (self.folder / "units").glob(f"{group.name}.*.failed.json")
@@ -167,7 +174,9 @@ class Store:
 
 
 def _steps(config: dict[str, Any]) -> int:
-    return sum(part.get("steps", 0) for name, part in config.items() if isinstance(part, dict) and name != "grid")
+    """Of all that a row stands for."""
+    parts = [part for name, part in config.items() if isinstance(part, dict) and name != "grid"]
+    return int(config.get("resamples", 1)) * sum(part.get("steps", 0) for part in parts)
 
 
 def merge(old: Study, new: Study, folder: Path) -> Study:
@@ -184,6 +193,11 @@ def merge(old: Study, new: Study, folder: Path) -> Study:
             raise UserError(
                 f"{folder}: the settings of {method} are not those that this study was begun with; choose another --out"
             )
+    if new.resample and old.seeds != new.seeds:
+        raise UserError(
+            f"{folder}: this study resamples the log {old.seeds} times for each row, the study file {new.seeds} times; "
+            "choose another --out"
+        )
     grid = {method: dict(fields) for method, fields in old.grid.items()}
     for method, fields in new.grid.items():
         mine = grid.setdefault(method, {})
@@ -195,6 +209,7 @@ def merge(old: Study, new: Study, folder: Path) -> Study:
             "tasks": list(dict.fromkeys([*old.tasks, *new.tasks])),
             "methods": list(dict.fromkeys([*old.methods, *new.methods])),
             "seeds": max(old.seeds, new.seeds),
+            "split": old.split if old.split == new.split else None,
             "settings": {**old.settings, **new.settings},
             "grid": grid,
         }

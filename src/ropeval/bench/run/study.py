@@ -1,7 +1,8 @@
 """A study: which tasks, which methods, which settings, how many seeds. A TOML file, resolved into groups and units.
 
-A unit is what trains together and is stored together: one task, one method, one shape of network, and as many members
-(setting × seed) as the device's memory holds. A study can grow: members that are there already are never run again.
+A unit is what is trained and stored together: one task, one method, one shape of network, as many members (setting ×
+seed) as the device's memory holds, and all policies that the task judges: what depends on the log alone is prepared
+once for them. A study can grow: members that are there already are never run again.
 """
 
 import hashlib
@@ -16,9 +17,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
-from ropeval.bench.results.rows import BASELINES
+from ropeval.bench.data.task_data import EVALUATED
+from ropeval.bench.run.schema import BASELINES
 from ropeval.errors import UserError, unknown_name
 from ropeval.evaluation.methods import Method, check_overrides, make_method, parts
+from ropeval.files import read_json
 from ropeval.settings import read_toml
 
 Setting = Mapping[str, Any]  # "part.field" -> value, of what the grid varies
@@ -33,6 +36,8 @@ class Study(BaseModel):
     tasks: Annotated[list[str], Field(min_length=1)]  # names, or patterns such as d4rl/*
     methods: Annotated[list[str], Field(min_length=1)]  # the trivial baselines are added by themselves
     seeds: PositiveInt = 20
+    resample: bool = False  # seeds are bootstrap members: one row for all of them, with an interval
+    split: Literal["dev", "test"] | None = None  # judge only the policies on this side, where tasks say so
     protocol: Literal["standard", "paper"] = "standard"
     preset: Literal["default", "paper"] = "default"
     steps: PositiveInt | None = None  # of every part that is trained; None: as the preset says
@@ -88,19 +93,33 @@ def load_study(path: Path) -> Study:
         raise UserError(f"{path}: no such study; shipped with ropeval are {', '.join(shipped_studies())}")
     content = read_toml(path)
     content.setdefault("name", path.stem)
+    study = _make(content, path)
     try:
-        study = Study(**content)
+        study.check()
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    return study
+
+
+def read_study(folder: Path) -> Study:
+    """What the study in a folder was asked for. Its methods need not exist here: they may be another's own."""
+    path = folder / "study.json"
+    if not folder.is_dir():
+        raise UserError(f"{folder}: there is no such folder; give the folder that `ropeval bench run` wrote")
+    if not path.is_file():
+        raise UserError(f"{folder}: no study here, no study.json; give the folder that `ropeval bench run` wrote")
+    return _make(read_json(path), path)
+
+
+def _make(content: dict[str, Any], path: Path) -> Study:
+    try:
+        return Study(**content)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
         if first["type"] == "extra_forbidden":
             raise UserError(f"{path}: {unknown_name('field', place, list(Study.model_fields))}") from None
         raise UserError(f"{path}: {place} is {first['input']!r}: {first['msg']}") from None
-    try:
-        study.check()
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from None
-    return study
 
 
 def shipped_studies() -> list[str]:
@@ -113,7 +132,7 @@ def shipped_studies() -> list[str]:
 
 @dataclass(frozen=True)
 class Member:
-    """One row of the results."""
+    """One row of the results, for each policy."""
 
     setting: Setting
     seed: int
@@ -136,14 +155,17 @@ class Group:
     def name(self) -> str:
         return f"{slug(self.task)}.{self.method}.{digest(self.shape)}"
 
-    def units(self, left: Sequence[Member], largest: int) -> "list[Unit]":
+    def units(self, left: Sequence[Member], largest: int, policies: tuple[str, ...] = (EVALUATED,)) -> "list[Unit]":
         """The members that are left, in units as equal in size as can be: every size is compiled once."""
         if not left:
             return []
         parts = -(-len(left) // largest)
         size = -(-len(left) // parts)
         chunks = [tuple(left[start : start + size]) for start in range(0, len(left), size)]
-        return [Unit(self.task, self.method, chunk, f"{self.name}.{_names(chunk)}", self.grid) for chunk in chunks]
+        return [
+            Unit(self.task, self.method, chunk, f"{self.name}.{_names(chunk, policies)}", self.grid, policies)
+            for chunk in chunks
+        ]
 
     @property
     def grid(self) -> dict[str, list[Any]]:
@@ -155,13 +177,14 @@ class Group:
 
 @dataclass(frozen=True)
 class Unit:
-    """Members that train together and are stored together."""
+    """Members that train together and are stored together, for one policy after the other."""
 
     task: str
     method: str
     members: tuple[Member, ...]
     id: str
     grid: Mapping[str, Sequence[Any]]
+    policies: tuple[str, ...]
 
     @property
     def hyper(self) -> str:
@@ -177,7 +200,7 @@ def make_groups(study: Study, tasks: Sequence[str]) -> list[Group]:
 
 def _groups(study: Study, task: str, method: str) -> list[Group]:
     spread = {f"{part}.{field}" for part in _parts(method) for field in parts()[part].spread}
-    seeds = 1 if method in BASELINES else study.seeds
+    seeds = 1 if method in BASELINES or study.resample else study.seeds
     by_shape: dict[str, list[Member]] = {}
     for setting in study.settings_of(method):
         shape = canonical({k: v for k, v in setting.items() if k not in spread})
@@ -185,8 +208,8 @@ def _groups(study: Study, task: str, method: str) -> list[Group]:
     return [Group(task, method, tuple(members), json.loads(shape)) for shape, members in by_shape.items()]
 
 
-def _names(members: Sequence[Member]) -> str:
-    return digest([(m.hyper, m.seed) for m in members])
+def _names(members: Sequence[Member], policies: Sequence[str]) -> str:
+    return digest([[(m.hyper, m.seed) for m in members], policies])
 
 
 def _parts(method: str) -> list[str]:

@@ -55,7 +55,7 @@ def _runs(summary: Summary) -> pl.DataFrame:
         columns.append(
             pl.when(defined & lost).then(float("inf")).when(defined).then(error).otherwise(None).alias(f"rmae_{truth}")
         )
-    return summary.rows.drop("config").with_columns(columns)
+    return summary.rows.drop("config", "case").with_columns(columns)
 
 
 def chart_frame(chart: Chart) -> pl.DataFrame:

@@ -31,8 +31,7 @@ def as_page(report: "Report") -> Page:
     tables = {table.slug: table for table in report.tables}
     first = page.section("At a glance")
     for fact in report.facts:
-        bad = "missing;" in fact or "not run" in fact or "RMAE is" in fact
-        first.note(Note("warning" if bad else "info", fact))
+        first.note(Note(*fact))
     _tables(first, [tables["overall"]])
     section = page.section("The two true values", "Which method looks good depends on what it is compared with.")
     _figures(section, [charts.get("two-truths"), charts.get("estimates")], report)

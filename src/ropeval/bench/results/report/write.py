@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import polars as pl
 
@@ -36,6 +37,13 @@ NAMED = 6  # devices, commits: so many are written out
 Progress = Callable[[str, float], None]  # what is being done, fraction of all
 
 
+class Fact(NamedTuple):
+    """A sentence, and whether it speaks against the tables."""
+
+    severity: Literal["info", "warning"]
+    sentence: str
+
+
 @dataclass(frozen=True)
 class Report:
     """All there is to show about one protocol of a study."""
@@ -55,28 +63,28 @@ class Report:
         return f"Study {self.name}, protocol {self.protocol}"
 
     @property
-    def facts(self) -> list[str]:
+    def facts(self) -> list[Fact]:
         """What everybody must know before reading on."""
         rows, summary = self.summary.rows, self.summary
         lost = int((rows["diverged"] | rows["estimate"].is_null()).sum())
         absent = sum(gap.expected - gap.present for gap in self.gaps)
+        tasks = _count(sorted(rows["task"].unique()), "task")
+        cases = f" ({len(summary.tasks)} cases of task and policy)" if rows["policy"].n_unique() > 1 else ""
         said = [
-            f"{len(rows)} runs of {_count(summary.methods, 'method')} on {_count(summary.tasks, 'task')}; "
-            f"{lost} runs diverged.",
-            f"{absent} runs of the study are missing; see below which and why."
+            Fact("info", f"{len(rows)} runs of {_count(summary.methods, 'method')} on {tasks}{cases}; "
+                 f"{lost} runs diverged."),
+            Fact("warning", f"{absent} runs of the study are missing; see below which and why.")
             if absent
-            else "Nothing of the study is missing.",
+            else Fact("info", "Nothing of the study is missing."),
+        ]  # fmt: skip
+        said += [Fact("info", f"{sentence}.") for sentence in self.logs]
+        said += [
+            Fact("warning", f"{name} was not run, so nothing shows what a trivial answer earns.")
+            for name in BASELINES
+            if name not in summary.methods
         ]
-        said += [f"{sentence}." for sentence in self.logs]
-        said += [f"{name} was not run, so nothing shows what a trivial answer earns." for name in self._without]
-        troubles = {
-            (task, values.trouble) for (_, task), values in sorted(summary.truths.items()) if values.trouble
-        }  # fmt: skip
-        return said + [f"{task}: {trouble}." for task, trouble in sorted(troubles)]
-
-    @property
-    def _without(self) -> list[str]:
-        return [name for name in BASELINES if name not in self.summary.methods]
+        troubles = {(task, values.trouble) for (_, task), values in summary.truths.items() if values.trouble}
+        return said + [Fact("warning", f"{task}: {trouble}.") for task, trouble in sorted(troubles)]
 
 
 def write_report(
@@ -118,7 +126,7 @@ def make_report(results: Results, curves: pl.DataFrame, protocol: str, say: Prog
     summary = summarise(mine.rows, results.study, lambda f: say("scoring", 0.1 * f))
     say("drawing", 0.12)
     palette = Palette(summary.methods, BASELINES)
-    lines = gather(curves.filter(pl.col("protocol").cast(pl.String) == protocol))
+    lines = gather(curves.filter(pl.col("protocol").cast(pl.String) == protocol), mine.rows)
     charts = [*all_charts(summary, palette), *training_charts(summary, lines, palette)]
     gaps = find_gaps_of_all(results.parts, mine.rows)
     called = " ".join(folder.resolve().name for folder in results.folders)
@@ -223,7 +231,7 @@ def _draw(report: Report, folder: Path, kinds: list[str], processes: int, say: P
 
 
 def as_markdown(report: Report, pictures: bool) -> str:
-    parts = [f"# {markdown(report.title)}\n", "\n".join(f"- {markdown(fact)}" for fact in report.facts) + "\n"]
+    parts = [f"# {markdown(report.title)}\n", "\n".join(f"- {markdown(fact.sentence)}" for fact in report.facts) + "\n"]
     parts += [to_markdown(table) for table in report.tables]
     if pictures:
         parts.append("## Figures\n")
@@ -238,7 +246,7 @@ def as_markdown(report: Report, pictures: bool) -> str:
 
 def as_latex(report: Report, pictures: bool) -> str:
     """A document that compiles by itself in the report's folder; tables/ holds its tables one by one."""
-    facts = "\n".join(rf"\item {latex(fact)}" for fact in report.facts)
+    facts = "\n".join(rf"\item {latex(fact.sentence)}" for fact in report.facts)
     body = [rf"\section*{{{latex(report.title)}}}", rf"\begin{{itemize}}{facts}\end{{itemize}}"]
     body += [r"{\footnotesize", *(to_latex(table) for table in (*report.tables, *report.missing)), "}"]
     if pictures:

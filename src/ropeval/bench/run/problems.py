@@ -1,0 +1,62 @@
+"""The questions that a task asks under a study: one log, and a problem for each policy that it judges."""
+
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ropeval.bench.data.task_data import TaskData
+from ropeval.bench.run.study import Study
+from ropeval.data import Log, Problem
+from ropeval.errors import UserError
+
+Made = TypeVar("Made")
+KEPT_BYTES = 2 << 30  # of problems, for the next method; those beyond are made again when they are asked for
+
+
+@dataclass(frozen=True, eq=False)
+class TimedLog(Log):
+    """Knows what each thing that all policies share took to make."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        def timed() -> Made:
+            began = time.monotonic()
+            made = make()
+            self.seconds.append(time.monotonic() - began)
+            return made
+
+        return super().once(key, timed)
+
+
+class Problems:
+    """A policy's problem is made when it is asked for. All seeds see the same draws of the policy."""
+
+    def __init__(self, study: Study, data: TaskData):
+        self.data = data
+        self.log = TimedLog(data.dataset, study.gamma if study.gamma is not None else data.task.gamma, study.protocol)
+        self.policies = tuple(name for name, judged in data.judged.items() if study.split in (None, judged.split))
+        if not self.policies:
+            raise UserError(f"task {data.task.name}: none of its policies is in the split {study.split}")
+        self._study, self._kept, self._room = study, dict[str, Problem](), KEPT_BYTES
+
+    def __getitem__(self, policy: str) -> Problem:
+        if policy in self._kept:
+            return self._kept[policy]
+        problem = self.log.problem(self.data.judged[policy].policy, self._study.key, self._study.draws)
+        size = _bytes(problem)
+        if not self._kept or size <= self._room:
+            self._kept[policy] = problem
+            self._room -= size
+        return problem
+
+    @property
+    def first(self) -> Problem:
+        return self[self.policies[0]]
+
+
+def _bytes(problem: Problem) -> int:
+    """Of a policy's features, as they would be held; a log that is streamed from disk takes less."""
+    held = problem.transitions
+    return 4 * held.size * held.draws * held.dim

@@ -1,0 +1,44 @@
+"""What may stand in one folder."""
+
+import pytest
+
+from ropeval.bench.run.store import Store
+from ropeval.bench.run.study import read_study
+from ropeval.errors import UserError
+from tests.bench.run.toy_study import SMALL, STUDY
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"protocol": "paper"}, "protocol 'standard'"),
+        ({"gamma": 0.9}, "never mixed"),
+        ({"settings": {"fqe": SMALL | {"width": 9}}}, "settings of fqe"),
+    ],
+)
+def test_results_of_two_kinds_are_never_mixed(finished, change, words):
+    with pytest.raises(UserError, match=words):
+        Store(finished).create(STUDY.model_copy(update=change), resume=True)
+
+
+def test_a_study_is_not_overwritten_by_accident(finished, tmp_path):
+    with pytest.raises(UserError, match="--resume"):
+        Store(finished).create(STUDY, resume=False)
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(UserError, match="something else"):
+        Store(tmp_path).create(STUDY, resume=False)
+
+
+def test_a_row_of_so_many_resamples_is_not_mixed_with_one_of_more(tmp_path):
+    study = STUDY.model_copy(update={"resample": True})
+    Store(tmp_path / "s").create(study, resume=False)
+    Store(tmp_path / "s").create(study, resume=True)
+    with pytest.raises(UserError, match="2 times for each row, the study file 3 times"):
+        Store(tmp_path / "s").create(study.model_copy(update={"seeds": 3}), resume=True)
+    with pytest.raises(UserError, match="resample True"):
+        Store(tmp_path / "s").create(STUDY, resume=True)
+
+
+def test_a_study_is_read_back_as_it_was_written(tmp_path):
+    Store(tmp_path / "s").create(STUDY, resume=False)
+    assert Store(tmp_path / "s").study() == read_study(tmp_path / "s") == STUDY
