@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,8 @@ class Dataset:
     starts: NDArray[np.int64]  # [E + 1]
     log_probs: Floats | None = None  # [N] log-probability of the logged action under the behaviour policy
     num_actions: int | None = None  # None: continuous actions
+    observation_names: tuple[str, ...] | None = None  # [S] what the log calls them
+    action_names: tuple[str, ...] | None = None  # [A] of the numbers of an action, or of the discrete actions
     name: str = "log"
     notices: tuple[str, ...] = field(default=())
 
@@ -51,9 +53,39 @@ class Dataset:
     def space(self) -> Space:
         """What a policy must fit: sizes, and the range of the logged actions."""
         if self.num_actions is not None:
-            return Space(self.observations.shape[1], self.num_actions, discrete=True)
+            return Space(self.observations.shape[1], self.num_actions, discrete=True, action_names=self.action_names)
         low, high = self.actions.min(axis=0), self.actions.max(axis=0)
         return Space(self.observations.shape[1], self.actions.shape[1], discrete=False, low=low, high=high)
+
+    @property
+    def labels(self) -> tuple[list[str], list[str]]:
+        """What to call the numbers of an observation [S], and those of an action or the discrete actions [A]."""
+        observations = [f"observations[{i}]" for i in range(self.observations.shape[1])]
+        if self.num_actions is None:
+            actions = [f"actions[{i}]" for i in range(self.actions.shape[1])]
+        else:
+            actions = [f"action {i}" for i in range(self.num_actions)]
+        return list(self.observation_names or observations), list(self.action_names or actions)
+
+    def named(self, observations: Sequence[str] | None = None, actions: Sequence[str] | None = None) -> "Dataset":
+        """The same log with names for observations and actions; of discrete actions there may be more than occur."""
+        width = self.observations.shape[1]
+        if observations is not None and len(observations) != width:
+            raise UserError(f"{self.name}: {len(observations)} names for observations of {width} numbers")
+        has = self.num_actions if self.num_actions is not None else self.actions.shape[1]
+        if actions is not None and (len(actions) < has or (self.num_actions is None and len(actions) > has)):
+            unit = "discrete actions" if self.num_actions is not None else "numbers per action"
+            raise UserError(f"{self.name}: action_names gives {len(actions)} names, but the log has {has} {unit}")
+        if actions is not None and len(set(actions)) < len(actions):
+            raise UserError(
+                f"{self.name}: action_names says {', '.join(actions)}; every action needs a name of its own"
+            )
+        return replace(
+            self,
+            observation_names=self.observation_names if observations is None else tuple(observations),
+            action_names=self.action_names if actions is None else tuple(actions),
+            num_actions=self.num_actions if actions is None or self.num_actions is None else len(actions),
+        )
 
     @cached_property
     def sha256(self) -> str:
@@ -116,9 +148,15 @@ class Dataset:
             starts=np.concatenate(starts).astype(np.int64),
             log_probs=join("log_probs") if with_probs else None,
             num_actions=max(counts) if counts else None,
+            observation_names=_shared([p.observation_names for p in parts]),
+            action_names=_shared([p.action_names for p in parts]),
             name=name,
             notices=merge_notices(n for p in parts for n in p.notices),
         )
+
+
+def _shared(names: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    return names[0] if all(other == names[0] for other in names) else None
 
 
 def check_same_task(first: Dataset, part: Dataset) -> None:
@@ -169,7 +207,7 @@ def _build(raw: dict[str, NDArray[Any]], name: str, notices: list[str]) -> Datas
     terminations = _flags(columns, "terminations", steps, name)
     known = "truncations" in columns  # otherwise every episode that did not terminate was cut off at its end
     truncations = _flags(columns, "truncations", steps, name) if known else np.zeros(steps, bool)
-    log_probs = _vector(columns, "log_probs", steps, name) if "log_probs" in columns else None
+    log_probs = _log_probs(columns, steps, num_actions is not None, name)
     following = _matrix(columns, "next_observations", steps, name) if "next_observations" in columns else None
     if following is not None and following.shape != observations.shape:
         raise UserError(
@@ -201,6 +239,8 @@ def _build(raw: dict[str, NDArray[Any]], name: str, notices: list[str]) -> Datas
             starts = np.concatenate([[0], np.cumsum(keep)])[starts]
             observations, actions, rewards, following = (a[keep] for a in (observations, actions, rewards, following))
             terminations, truncations = terminations[keep], truncations[keep]
+            cut = starts[1:][np.isin(last, lost) & (np.diff(starts) > 0)] - 1  # where these episodes now end
+            truncations[cut] = True
             log_probs = log_probs[keep] if log_probs is not None else None
             if not keep.any():
                 raise UserError(
@@ -288,6 +328,22 @@ def _vector(columns: dict[str, NDArray[Any]], key: str, steps: int, name: str) -
         array = array[:, 0]
     _check_rows(array, key, steps, name)
     return _numbers(array, key, name)
+
+
+def _log_probs(columns: dict[str, NDArray[Any]], steps: int, discrete: bool, name: str) -> Floats | None:
+    """As they are logged, or from the propensities, of which they are the logarithms."""
+    if "log_probs" in columns:
+        return _vector(columns, "log_probs", steps, name)
+    if "propensities" not in columns:
+        return None
+    found = _vector(columns, "propensities", steps, name)
+    odd = np.flatnonzero((found <= 0) | (discrete & (found > 1)))
+    if len(odd):
+        raise UserError(
+            f"{name}: propensities is {found[odd[0]]:g} at row {odd[0]}; expected the logged action's probability, "
+            + ("above 0 and at most 1" if discrete else "above 0")
+        )
+    return np.asarray(np.log(found))
 
 
 def _matrix(columns: dict[str, NDArray[Any]], key: str, steps: int, name: str) -> Floats:

@@ -47,7 +47,8 @@ class Options(BaseModel):
         QUESTION,
         "--columns",
         "Where the log calls things otherwise: observations=s0,s1 or s*, actions=dose, rewards=r, terminations=died, "
-        "truncations=never, episode_ids=patient, time=day. Give it again for more.",
+        "truncations=never, terminations=always, episode_ids=patient, time=day, action_names=none,low,high. Give it "
+        "again for more.",
         metavar="NAME=COLUMN[,COLUMN…]",
     )
     members: int = option(  # with ten, the interval is a fifth wider than with very many; with four, four fifths

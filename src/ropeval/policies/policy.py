@@ -30,6 +30,7 @@ class Space:
     discrete: bool
     low: NDArray[np.float32] | None = None  # [A] smallest and
     high: NDArray[np.float32] | None = None  # [A] largest action in the log
+    action_names: tuple[str, ...] | None = None  # where the log has words for them
 
 
 class Policy(ABC):

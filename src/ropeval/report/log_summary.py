@@ -70,6 +70,7 @@ def summary_json(name: str, kind: str, summary: Summary, notices: tuple[str, ...
         "observations": _json(summary.observations),
         "actions": _json(actions) if isinstance(actions, Ranges) else {"counts": actions.tolist()},
         "log_probs": _json(summary.log_probs) if summary.log_probs else None,
+        "names": {"observations": summary.labels[0], "actions": summary.labels[1]},
         "constant": summary.constant,
         "equal": [list(pair) for pair in summary.equal],
         "notices": list(notices),
@@ -96,16 +97,17 @@ def _range(ranges: Ranges, i: int) -> str:
 
 def _columns_table(summary: Summary) -> Table:
     rows: list[list[Value]] = []
-    groups: list[tuple[str, Ranges]] = [("observations", summary.observations)]
+    observations, actions = summary.labels
+    groups: list[tuple[list[str], Ranges]] = [(observations, summary.observations)]
     if isinstance(summary.actions, Ranges):
-        groups.append(("actions", summary.actions))
-    for name, ranges in groups:
+        groups.append((actions, summary.actions))
+    for labels, ranges in groups:
         for i in range(min(len(ranges.low), SHOWN_COLUMNS)):
             values = (ranges.low[i], ranges.high[i], ranges.mean[i], ranges.std[i])
-            rows.append([f"{name}[{i}]", *(f"{v:.4g}" for v in values)])
+            rows.append([labels[i], *(f"{v:.4g}" for v in values)])
         if len(ranges.low) > SHOWN_COLUMNS:
             rows.append([f"… {len(ranges.low) - SHOWN_COLUMNS} more", *[""] * 4])
     if not isinstance(summary.actions, Ranges):
         for action, count in enumerate(summary.actions[:SHOWN_COLUMNS]):
-            rows.append([f"action {action}", "", "", f"{count:,}", f"{count / summary.steps:.1%}"])
+            rows.append([actions[action], "", "", f"{count:,}", f"{count / summary.steps:.1%}"])
     return Table(["column", "min", "max", "mean", "std"], rows, left=1)
