@@ -1,6 +1,7 @@
 """Off-policy evaluation: what would this policy earn, judged only from logged data?
 
->>> log = [{"obs": [0.1 * t], "action": t % 2, "reward": float(t % 2), "terminal": True} for t in range(100)]
+>>> rows = [{"obs": [t / 100], "action": t % 2, "pscore": 0.5, "reward": float(t % 2)} for t in range(100)]
+>>> log = ropeval.load_dataset(rows, {"terminations": "always"})
 >>> def ones(observations):
 ...     return np.ones(len(observations), int)
 >>> found = ropeval.compare(log, {"ones": ones, "dice": "uniform"}, ["mean-return", "wis"], gamma=0)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ropeval.data.column_names import check_found
 from ropeval.errors import UserError
 from ropeval.files import release
+from ropeval.notebook import ShownInNotebook
 from ropeval.policies.policy import Space
 
 Floats = NDArray[np.float32]
@@ -20,7 +21,7 @@ HASHED = 1 << 18  # rows at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(ShownInNotebook):
     """N logged steps in E episodes. Make it with `Dataset.from_columns`, which checks everything.
 
     `starts[e]:starts[e+1]` are the rows of episode e. A step whose successor is unknown has been dropped,

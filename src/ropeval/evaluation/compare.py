@@ -13,11 +13,12 @@ from ropeval.evaluation.rank import Truth
 from ropeval.evaluation.result import Estimate, Ranking
 from ropeval.evaluation.result_folder import ResultFolder
 from ropeval.evaluation.session import Report, Session, rankings, run_session
+from ropeval.notebook import ShownInNotebook
 from ropeval.policies.given import Policies, load_policies
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(ShownInNotebook):
     """An estimate of every policy by every method, and by every method the policies in their order."""
 
     estimates: list[Estimate]
@@ -63,14 +64,17 @@ def compare(
     """Estimate what each of the policies would earn, from `log` alone, by each of the methods, and rank them.
 
     `policies` is one or a list of them, or a dict with their names; each a `Policy`, a function, or what `load_policy`
-    takes. `truth` are true values by policy, where known. `report` is called with (number of the estimate, stage,
-    fraction done). The options are those of the command line:
+    takes.
 
-    >>> log = [{"obs": [0.1 * t], "action": t % 2, "reward": float(t % 2), "terminal": True} for t in range(100)]
+    >>> rows = [{"obs": [t / 100], "action": t % 2, "pscore": 0.5, "reward": float(t % 2)} for t in range(100)]
+    >>> log = ropeval.load_dataset(rows, {"terminations": "always"})
     >>> ones = lambda observations: np.ones(len(observations), int)
     >>> found = ropeval.compare(log, {"ones": ones, "dice": "uniform"}, ["mean-return", "wis"], gamma=0)
     >>> found.rankings[-1].policies
     ['ones', 'dice']
+
+    `truth` are true values by policy, where known. `report` is called with (number of the estimate, stage, fraction
+    done). The options are those of the command line:
     """
     if "method" in options:
         raise UserError("method: compare takes methods, one or a list of them")

@@ -44,7 +44,8 @@ def evaluate(
 ) -> Estimate:
     """Estimate what `policy` would earn, from `log` alone. Both may be given as they are, or as what loads them.
 
-    >>> log = [{"obs": [0.1 * t], "action": t % 2, "reward": float(t % 2), "terminal": True} for t in range(100)]
+    >>> rows = [{"obs": [t / 100], "action": t % 2, "pscore": 0.5, "reward": float(t % 2)} for t in range(100)]
+    >>> log = ropeval.load_dataset(rows, {"terminations": "always"})
     >>> found = ropeval.evaluate(log, lambda observations: np.ones(len(observations), int), "wis", gamma=0)
     >>> round(found.value, 3)
     1.0

@@ -20,20 +20,9 @@ SHOWN_COLUMNS = 40
 
 def print_summary(name: str, kind: str, summary: Summary, console: Console) -> None:
     console.print(f"[bold]{escape(name)}[/bold]  {escape(kind)}", highlight=False)
-    lengths = summary.lengths
-    _line(console, "steps", f"{summary.steps:,} in {summary.episodes:,} episodes")
-    _line(
-        console, "episode length",
-        f"{lengths.min():,} … {lengths.max():,}, median {np.median(lengths):,.0f}, mean {lengths.mean():,.1f}",
-    )  # fmt: skip
-    ends = f"{summary.terminated:,} terminated, {summary.truncated:,} truncated"
-    _line(console, "ends", ends + (f", {summary.open:,} with neither flag" if summary.open else ""))
-    _line(console, "rewards", _range(summary.rewards, 0))
-    _line(console, "returns", f"{summary.returns.min():.4g} … {summary.returns.max():.4g}, "
-          f"mean {summary.returns.mean():.4g}, median {np.median(summary.returns):.4g}")  # fmt: skip
-    fitted = "none: methods that weight by them fit the behaviour policy first"
-    _line(console, "log_probs", _range(summary.log_probs, 0) if summary.log_probs else fitted)
-    console.print(Padding(to_terminal(_columns_table(summary)), (0, 0, 0, 2)), highlight=False)
+    for label, text in _facts(summary):
+        _line(console, label, text)
+    console.print(Padding(to_terminal(columns_table(summary)), (0, 0, 0, 2)), highlight=False)
     if summary.constant:
         _line(console, "never change", ", ".join(summary.constant))
     if summary.equal:
@@ -43,6 +32,30 @@ def print_summary(name: str, kind: str, summary: Summary, console: Console) -> N
         console.print(row, highlight=False, markup=False)
     for warning in summary.warnings:
         console.print(f"! {warning}", highlight=False, markup=False, style="yellow")
+
+
+def _facts(summary: Summary) -> list[tuple[str, str]]:
+    lengths, returns = summary.lengths, summary.returns
+    ends = f"{summary.terminated:,} terminated, {summary.truncated:,} truncated"
+    fitted = "none: methods that weight by them fit the behaviour policy first"
+    return [
+        ("steps", f"{summary.steps:,} in {summary.episodes:,} episodes"),
+        (
+            "episode length",
+            f"{lengths.min():,} … {lengths.max():,}, median {np.median(lengths):,.0f}, mean {lengths.mean():,.1f}",
+        ),
+        ("ends", ends + (f", {summary.open:,} with neither flag" if summary.open else "")),
+        ("rewards", _range(summary.rewards, 0)),
+        (
+            "returns",
+            f"{returns.min():.4g} … {returns.max():.4g}, mean {returns.mean():.4g}, median {np.median(returns):.4g}",
+        ),
+        ("log_probs", _range(summary.log_probs, 0) if summary.log_probs else fitted),
+    ]
+
+
+def facts_table(summary: Summary) -> Table:
+    return Table(["", "the log"], _facts(summary), left=2)
 
 
 def histogram(values: NDArray[np.floating]) -> list[str]:
@@ -95,7 +108,7 @@ def _range(ranges: Ranges, i: int) -> str:
     return f"{ranges.low[i]:.4g} … {ranges.high[i]:.4g}, mean {ranges.mean[i]:.4g}, std {ranges.std[i]:.4g}"
 
 
-def _columns_table(summary: Summary) -> Table:
+def columns_table(summary: Summary) -> Table:
     rows: list[list[Value]] = []
     observations, actions = summary.labels
     groups: list[tuple[list[str], Ranges]] = [(observations, summary.observations)]
