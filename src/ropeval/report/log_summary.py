@@ -54,8 +54,8 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     ]
 
 
-def facts_table(summary: Summary) -> Table:
-    return Table(["", "the log"], _facts(summary), left=2)
+def facts_table(summary: Summary, name: str) -> Table:
+    return Table([name, ""], _facts(summary), left=2)
 
 
 def histogram(values: NDArray[np.floating]) -> list[str]:

@@ -16,8 +16,8 @@ from ropeval.report.typeset import to_html
 
 # Notebooks have a look of their own, light or dark: only the alignment is ours.
 STYLE = (
-    "<style>.ropeval table{margin:.5em 0} .ropeval th,.ropeval td{text-align:left;vertical-align:top} "
-    ".ropeval .number{text-align:right;white-space:nowrap} .ropeval .severe{font-weight:bold}</style>"
+    "<style>.ropeval table{margin:.5em 0} .ropeval th,.ropeval td{text-align:left;vertical-align:top;padding:.1em .6em} "
+    ".ropeval .number{text-align:right;white-space:nowrap}</style>"
 )
 
 
@@ -53,10 +53,8 @@ def _(finding: Finding) -> str:
 @to_notebook.register
 def _(log: Dataset) -> str:
     summary = summarise(log)
-    notes = [*log.notices, *summary.warnings]
-    return _page(
-        f"<p>{escape(log.name)}</p>", to_html(facts_table(summary)), to_html(columns_table(summary)), _list(notes)
-    )
+    tables = (facts_table(summary, log.name), columns_table(summary))
+    return _page(*map(to_html, tables), _list([*log.notices, *summary.warnings]))
 
 
 def _results(estimates: Sequence[Estimate], truth: Truth | None = None) -> str:
