@@ -9,7 +9,7 @@ from ropeval.lazy import import_when_used
 
 if TYPE_CHECKING:
     from ropeval.data.problem import Log, Problem, make_problem
-    from ropeval.data.transitions import Rows, Transitions
+    from ropeval.data.transitions import Rows, Transitions, expected
 
 __all__ = [
     "ColumnsWriter",
@@ -19,6 +19,7 @@ __all__ = [
     "Problem",
     "Rows",
     "Transitions",
+    "expected",
     "load_dataset",
     "make_problem",
     "open_columns",
@@ -29,5 +30,8 @@ __all__ = [
 # These need JAX; reading a log in a process of its own does not.
 __getattr__ = import_when_used(
     __name__,
-    {"ropeval.data.problem": ("Log", "Problem", "make_problem"), "ropeval.data.transitions": ("Rows", "Transitions")},
+    {
+        "ropeval.data.problem": ("Log", "Problem", "make_problem"),
+        "ropeval.data.transitions": ("Rows", "Transitions", "expected"),
+    },
 )

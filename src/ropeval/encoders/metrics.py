@@ -157,7 +157,7 @@ class SharedAction:
     low: tuple[float, ...] = ()  # the box of continuous ones
     high: tuple[float, ...] = ()
 
-    def __call__(self, next_x: Array, key: Array) -> Array:
+    def __call__(self, next_x: Array, key: Array, weight: Array | None = None) -> Array:
         """next_x [2, batch, K, X] → [2, batch, X]; only the state's columns are read, which all K share."""
         rows = next_x.shape[1]
         if self.choices is not None:

@@ -14,14 +14,14 @@ makes it so; then there is no estimate, and the radius is named.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
-from ropeval.data import Problem, Rows, Transitions
+from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.estimators.estimator import REPLICATES, Estimated, Estimator
 from ropeval.learning.engine import Run, Trained
 from ropeval.settings import PartConfig
@@ -97,7 +97,8 @@ def resampled_moments(
         products = np.stack([np.append((part.T @ part).ravel(), float(len(part))) for part in parts])
         total += held[:, first : first + together] @ products
 
-    initial = _lifted(transitions.initial_block(member=member).mean(axis=1, dtype=np.float64), intercept)  # [E, d]
+    initial_x = transitions.initial_block(member=member).astype(np.float64)  # [E, K, d]
+    initial = _lifted(expected(initial_x, _doubles(transitions.initial_weight)), intercept)  # [E, d]
     starting = initial.mean(axis=0)[None] if counts is None else counts @ initial / counts.sum(axis=1)[:, None]
     return [_split(sums[:-1] / max(sums[-1], 1.0), start, width) for sums, start in zip(total, starting, strict=True)]
 
@@ -107,9 +108,14 @@ def _joint(rows: Rows, intercept: bool, gamma: float | None) -> Floats:
     discount = np.array(rows.discount, np.float64)
     if gamma is not None:
         discount[discount == np.float32(gamma)] = gamma
-    next_phi = _lifted(rows.next_x.mean(axis=1, dtype=np.float64), intercept) * discount[:, None]
+    following = expected(rows.next_x.astype(np.float64), _doubles(rows.next_weight))  # [n, d]
+    next_phi = _lifted(following, intercept) * discount[:, None]
     reward = np.asarray(rows.reward, np.float64)
     return np.concatenate([_lifted(rows.x, intercept), next_phi, reward[:, None]], axis=1)
+
+
+def _doubles(weight: Any) -> Floats | None:
+    return None if weight is None else np.asarray(weight, np.float64)
 
 
 def _split(joint: Floats, initial: Floats, d: int) -> Moments:

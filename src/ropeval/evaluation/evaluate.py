@@ -163,4 +163,6 @@ def _fingerprint(problem: Problem, method: str, config: dict[str, Any]) -> str:
 
 def _actions_hash(problem: Problem) -> str:
     """A function carries no hash of its own, but its answers on the initial states tell it apart."""
-    return hashlib.sha256(problem.transitions.initial_block().tobytes()).hexdigest()
+    weight = problem.transitions.initial_weight
+    chances = b"" if weight is None else np.asarray(weight).tobytes()
+    return hashlib.sha256(problem.transitions.initial_block().tobytes() + chances).hexdigest()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Mode = Literal["stochastic", "mean", "offset"]  # how an action is taken
 MODES: tuple[Mode, ...] = ("stochastic", "mean", "offset")
 UNUSUAL = 0.01  # of the logged observations outside a policy's range, beyond which it is worth a note
+SUM_SLACK = 1e-3  # of probabilities that should sum to 1
 BATCH = 65_536  # states asked about at a time, which bounds the memory of hidden layers
 
 
@@ -169,6 +170,33 @@ def draw_in_blocks(
             draws = [_checked(policy, policy.sample(batch, rng), batch) for _ in range(count)]
         yield np.stack(draws, axis=1)
         release(observations)  # where they are mapped, the pages need not be kept
+
+
+def every_action(
+    policy: Policy, observations: NDArray[np.float32], rng: np.random.Generator
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """All discrete actions for each observation, [n, A], and their probabilities, [n, A]. The first is a drawn one, so
+    that whoever wants a single action of the policy takes that."""
+    assert policy.action_size is not None
+    blocks = []
+    for start in range(0, len(observations), BATCH):
+        batch = observations[start : start + BATCH]
+        chances = policy.action_probabilities(batch)  # [n, A]
+        assert chances is not None
+        total = chances.sum(axis=1, keepdims=True)
+        odd = np.flatnonzero(np.abs(total[:, 0] - 1.0) > SUM_SLACK)
+        if len(odd):
+            raise UserError(
+                f"policy {policy.name}: its probabilities of the {policy.action_size} actions sum to "
+                f"{total[odd[0], 0]:.4g} at observation {batch[odd[0]]}; expected 1: mend its log_prob"
+            )
+        blocks.append(chances / total)
+    chances = np.concatenate(blocks)
+    drawn = (chances.cumsum(axis=1) < rng.random((len(chances), 1))).sum(axis=1)
+    drawn = np.minimum(drawn, policy.action_size - 1)  # the last sum may be a little below 1
+    actions = np.tile(np.arange(policy.action_size, dtype=np.int32), (len(chances), 1))
+    actions[np.arange(len(actions)), drawn], actions[:, 0] = 0, drawn  # they change places
+    return actions, np.take_along_axis(chances, actions, axis=1).astype(np.float32)
 
 
 def log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:

@@ -16,7 +16,8 @@ from ropeval.report.typeset import to_html
 
 # Notebooks have a look of their own, light or dark: only the alignment is ours.
 STYLE = (
-    "<style>.ropeval table{margin:.5em 0} .ropeval th,.ropeval td{text-align:left;vertical-align:top;padding:.1em .6em} "
+    "<style>.ropeval table{margin:.5em 0} "
+    ".ropeval th,.ropeval td{text-align:left;vertical-align:top;padding:.1em .6em} "
     ".ropeval .number{text-align:right;white-space:nowrap}</style>"
 )
 
