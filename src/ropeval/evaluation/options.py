@@ -66,7 +66,12 @@ class Options(BaseModel):
         "Takes as long as 3 (fqe) or 27 (rope+fqe) members more; what it is worth: docs/guide/ranking.md.",
     )
     draws: int | None = option(
-        None, EFFORT, "--draws", "Actions drawn per state from a stochastic policy.  [default: 8]", ge=1
+        None,
+        EFFORT,
+        "--draws",
+        "Actions drawn per state from a stochastic policy.  [default: 8; none where there are at most 16 actions whose "
+        "probabilities it tells: all of them count then, by these]",
+        ge=1,
     )
     seed: int = option(0, EFFORT, "--seed", "Same seed, data and device: same result.", ge=0, lt=2**31)
     settings: dict[str, dict[str, Any]] = option(
