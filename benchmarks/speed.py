@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 TRANSITIONS, FEATURES, BATCH, WIDTH = 1_000_000, 23, 512, 256
 MEMBERS = (1, 4, 20, 60, 180)
 # rope-range, mico and psm train rope's program on other numbers; dr and wdr train fqe's.
-METHODS = ("fqe", "rope", "fqe-clip", "fqe-deep", "fqe-ln", "random-metric", "bcrl", "behaviour", "model")
+METHODS = ("fqe", "rope", "fqe-clip", "fqe-deep", "fqe-ln", "random-metric", "bcrl", "behaviour", "world")
 REPEATS = 3  # timed chunks per case; the fastest counts, since anything else on the machine only slows it
 
 

@@ -55,7 +55,7 @@ def values(log, policy, method, members=2):
     return answer(problem, make_method(method, tiny_settings()), Options(members=members)).members
 
 
-@pytest.mark.parametrize(("method", "stage"), [("model", "model"), ("is", "behaviour")])
+@pytest.mark.parametrize(("method", "stage"), [("world", "world"), ("is", "behaviour")])
 def test_three_policies_train_once_and_who_comes_first_does_not_matter(dataset, trainings, method, stage):
     log = Log(dataset, 0.9)
     forwards = [values(log, policy, method) for policy in POLICIES]
@@ -88,7 +88,7 @@ def test_methods_that_ask_alike_share_one_behaviour(dataset, trainings):
     assert trainings == ["behaviour"]
 
 
-@pytest.mark.parametrize("method", ["model", "wis"])
+@pytest.mark.parametrize("method", ["world", "wis"])
 def test_a_resumed_run_finds_what_was_prepared(dataset, tmp_path, monkeypatch, method):
     """Interrupted in the second policy: what the first one's question prepared is not trained again."""
     chosen = own(method, tiny_settings())

@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 def evaluate(
     log: LogLike,
     policy: PolicyLike,
-    method: str = "rope+fqe",
+    method: str = "world",
     *,
     report: Callable[[str, float], None] | None = None,
     **options: Any,
@@ -103,8 +103,7 @@ def answer(
     values = estimated.values
     diverged = diverged_members(trained, values, problem.reward_bound)
     good = values[~diverged]
-    value = float(good.mean()) if len(good) else None
-    replicates = np.where(diverged, np.nan, values) if estimated.replicates is None else estimated.replicates
+    value, replicates = estimated.answer(diverged)
     if covered is None and estimator.sees_policy:
         covered = coverage.measure(raw)
     found = diagnose(
@@ -132,6 +131,7 @@ def answer(
         interval=_interval(value, replicates, resamples, options, estimated.replicates is None),
         diagnosis=found,
         replicates=[finite_or_none(v) for v in replicates] if resamples else [],
+        extras=estimated.extras,
     )
 
 

@@ -118,6 +118,7 @@ class Estimate(ShownInNotebook):
     interval: Interval | None = None
     diagnosis: list[Finding] = field(default_factory=list)
     replicates: list[float | None] = field(default_factory=list, repr=False)  # estimates from resampled logs
+    extras: dict[str, Any] = field(default_factory=dict, repr=False)  # what the method tells about its own answer
 
     def to_json(self, everything: bool = False) -> dict[str, Any]:
         """The row of `result.json`; with `everything`, also what is kept elsewhere or needed only on the way."""

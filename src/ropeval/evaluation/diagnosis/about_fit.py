@@ -19,6 +19,8 @@ FEATURE_ROWS = 2_000
 OVERFITTED = 1.5  # rms of the residual on unseen episodes, against that on seen ones
 RESIDUAL_SHARE, RESIDUAL_ERRORS = 0.1, 4.0  # a mean residual worth so much of the estimate, and not by chance
 RESIDUAL_ROWS = 2_000
+FALLEN_BACK = (0.1, 0.5)  # share of an estimate that is the log's own: worth a warning, and a guess
+SUPPORTED = (0.8, 0.3)  # share of the rollouts that the log speaks about, likewise
 
 
 def divergence(e: Evidence) -> Finding | None:
@@ -63,6 +65,22 @@ def out_of_bounds(e: Evidence) -> Finding | None:
         f"the estimate lies outside [{low:.4g}, {high:.4g}], all that the logged rewards allow",
         "do not use it; fqe-clip keeps to the bounds, and lspe or fqe-ln often do",
         {"low": low, "high": high, "value": e.value},
+    )
+
+
+def support(e: Evidence) -> Finding | None:
+    """Where a simulator stops knowing, what it says is the log's own."""
+    told = e.estimated.extras
+    if "fallback" not in told or (told["fallback"] <= FALLEN_BACK[0] and told["support"] >= SUPPORTED[0]):
+        return None
+    severe = told["fallback"] > FALLEN_BACK[1] or told["support"] < SUPPORTED[1]
+    return Finding(
+        "support",
+        "severe" if severe else "warning",
+        f"the log speaks about {told['support']:.0%} of what the policy would do (by discounted time); "
+        f"{told['fallback']:.0%} of the number is what the log itself earned",
+        "read it as a guess" if severe else "read it with care, and log more of what the policy does",
+        {name: told[name] for name in ("support", "fallback", "apart")},
     )
 
 

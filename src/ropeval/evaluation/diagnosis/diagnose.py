@@ -3,6 +3,7 @@
 code                    fires where
 divergence              members, or resampled logs, have no finite or no sane estimate
 out-of-bounds           the estimate is more than the logged rewards allow
+support                 a simulator left what the log shows, and went over to the log's own value
 collapse                the representation hardly tells states apart
 coverage                the policy does what the log does not show
 effective-sample-size   always, with importance weights; a warning where a few episodes decide
@@ -25,6 +26,7 @@ from ropeval.evaluation.result import SEVERITIES, Estimate, Finding
 CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
     about_fit.divergence,
     about_fit.out_of_bounds,
+    about_fit.support,
     about_fit.collapse,
     about_log.coverage,
     about_log.effective_sample_size,
