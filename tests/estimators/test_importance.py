@@ -222,10 +222,25 @@ def test_cut_off_returns_are_named():
 
 
 @pytest.mark.parametrize("method", [*METHODS, "dr", "wdr"])
-def test_deterministic_policies_are_refused(method):
-    chain = Chain()
-    with pytest.raises(UserError, match="deterministic"):
-        evaluate(chain.log(5), chain.policy(1.0), method)
+def test_deterministic_policies_of_continuous_actions_are_refused(method):
+    lq = LinearQuadratic()
+    with pytest.raises(UserError, match="deterministic, so its actions have no densities"):
+        evaluate(lq.log(5), lq.policy(0.0), method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_deterministic_choices_have_the_probabilities_0_and_1(method):
+    chain = Chain(size=2, gamma=0.7)
+    found = evaluate(chain.log(2000, log_probs=True), chain.policy(1.0), method, gamma=0.7, resample=False)
+    assert found.value == pytest.approx(chain.values(1.0)[1], abs=0.03)
+    assert found.policy_kind == "deterministic"
+
+
+def test_a_choice_that_no_episode_made_has_no_weighted_estimate():
+    chain = Chain(size=6)
+    found = evaluate(chain.log(10, log_probs=True), chain.policy(1.0), "wis")
+    assert found.value is None
+    assert ("effective-sample-size", "severe") in {(f.code, f.severity) for f in found.diagnosis}
 
 
 def test_refused_before_any_training():

@@ -33,7 +33,7 @@ def random_transitions(rows: int = 200, dim: int = 4, members: int | None = None
 def plain_least_squares(transitions: Transitions, intercept: bool, sweeps: int = 2000) -> float:
     """The definition, row by row, with NumPy's own pseudo-inverse."""
     x, next_x, reward, discount, initial = (
-        np.asarray(a, np.float64) for a in (*transitions.rows, transitions.initial_x)
+        np.asarray(a, np.float64) for a in (*transitions.rows[:4], transitions.initial_x)
     )
     next_x = next_x.mean(axis=1)
     initial = initial.reshape(-1, initial.shape[-1])

@@ -1,7 +1,7 @@
 """The working form of a log: a folder with one flat `.npy` per column, memory-mapped when it is read.
 
 FOLDER/columns.json        format, version, shape and type of every column, number of discrete actions, notices of
-                           the conversion, and free `metadata`
+                           the conversion, names of observations and actions, and free `metadata`
 FOLDER/observations.npy …  one file per field of `Dataset`, rows in order, episodes in order
 
 Nothing is copied on opening, so a log may be larger than memory, and a million steps open in a blink. A folder is
@@ -124,6 +124,7 @@ class ColumnsWriter:
                 "format": FORMAT,
                 "version": VERSION,
                 "num_actions": self._num_actions,
+                "names": {"observations": self._first.observation_names, "actions": self._first.action_names},
                 "columns": {
                     name: {"shape": self._files[name].shape, "dtype": str(self._files[name].dtype)}
                     for name in self._names
@@ -197,7 +198,8 @@ def open_columns(folder: str | Path) -> Dataset:
     _check_discrete(folder, columns["actions"], num_actions)
     if "log_probs" in columns:
         check_log_probs(columns["log_probs"], num_actions is not None, str(folder))
-    return Dataset(**columns, num_actions=num_actions, name=str(folder), notices=tuple(about["notices"]))
+    made = Dataset(**columns, num_actions=num_actions, name=str(folder), notices=tuple(about["notices"]))  # type: ignore[arg-type]
+    return made.named(*about["names"])
 
 
 def read_metadata(folder: str | Path) -> dict[str, Any]:
@@ -223,6 +225,11 @@ def _read_index(folder: Path) -> dict[str, Any]:
         if not fits or not (num_actions is None or (isinstance(num_actions, int) and num_actions > 0)):
             raise ValueError("fields of the wrong type")
         about["notices"] = [str(notice) for notice in notices]
+        names = about.get("names", {})  # younger than the format
+        held = [names.get(of) for of in ("observations", "actions")]
+        if not all(some is None or isinstance(some, list) for some in held):
+            raise ValueError("names that are no lists")
+        about["names"] = [some and [str(name) for name in some] for some in held]
     except UserError:
         raise
     except (*UNREADABLE, RecursionError) as error:

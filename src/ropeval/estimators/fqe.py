@@ -23,7 +23,7 @@ from jax import Array
 from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
-from ropeval.data import Problem, Rows, Transitions
+from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
 from ropeval.learning.networks import MLP
@@ -108,7 +108,7 @@ def make_learner(config: FQEConfig, dim: int, gamma: float, low: float = 0.0, hi
 
     def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
         next_values = value(state.target, batch.next_x)  # [batch, K]
-        bootstrap = batch.discount * next_values.mean(axis=-1)  # E over a' ~ π_e; [batch]
+        bootstrap = batch.discount * expected(next_values, batch.next_weight)  # E over a' ~ π_e; [batch]
         target = batch.reward + bootstrap
         if config.clip_targets:
             target = jnp.clip(target, low, high)
@@ -116,8 +116,10 @@ def make_learner(config: FQEConfig, dim: int, gamma: float, low: float = 0.0, hi
         return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
 
     def probe(state: Learned, transitions: Transitions) -> Metrics:
-        pairs = transitions.initial_x.reshape(-1, dim)
-        return {"estimate": value(state.target, pairs[:: max(1, len(pairs) // CURVE_PAIRS)]).mean()}
+        initial_x, weight = transitions.initial_x, transitions.initial_weight
+        every = max(1, initial_x.shape[0] * initial_x.shape[1] // CURVE_PAIRS)
+        values = value(state.target, initial_x[::every])  # [episodes, K]
+        return {"estimate": expected(values, None if weight is None else weight[::every]).mean()}
 
     return Learner(init, update, probe, config.batch)
 
@@ -153,7 +155,12 @@ class FittedQ:
         """[M, n], over the draws where there are several."""
         found = self.transitions.values(value_function(self.gamma), self.trained.state.target, of, rows)
         values = np.asarray(found, np.float64) * self.scale
-        return values.mean(axis=-1) if values.ndim == 3 else values
+        if of == "x":
+            return values
+        weight = self.transitions.rows.next_weight if of == "next_x" else self.transitions.initial_weight
+        if weight is not None:
+            weight = np.asarray(weight, np.float64)[slice(None) if rows is None else rows]
+        return np.stack([expected(own, weight) for own in values])  # of every member
 
 
 def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:

@@ -159,12 +159,13 @@ def make_weights(problem: Problem, behaviour: Behaviour | None) -> Weights:
 
 def check(dataset: Dataset, policy: Policy) -> None:
     """Importance sampling needs the evaluation policy's probabilities."""
-    if policy.deterministic:
+    if policy.deterministic and dataset.num_actions is None:
         raise UserError(
-            f"policy {policy.name}: it is deterministic, so its actions have no probabilities to weigh the log by; "
-            "is, wis, pdis, wpdis, dr and wdr need a stochastic policy: leave them out (fqe takes any policy)"
+            f"policy {policy.name}: it is deterministic, so its actions have no densities to weigh the log by; is, "
+            "wis, pdis, wpdis, dr and wdr need a stochastic policy or discrete actions: leave them out (fqe takes any "
+            "policy)"
         )
-    if not policy.has_log_prob:
+    if not policy.has_probabilities:
         raise UserError(
             f"policy {policy.name}: it cannot tell the probability of an action; is, wis, pdis, wpdis, dr and wdr "
             "need log_prob(observations, actions) -> [n]: give it to CallablePolicy, set it as an attribute of the "

@@ -18,14 +18,14 @@ a linear model of the state per action. What an encoder made is taken as it is.
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
-from ropeval.data import Problem, Rows, Transitions
+from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.estimators.estimator import REPLICATES, Estimated, Estimator
 from ropeval.learning.engine import Run, Trained
 from ropeval.settings import PartConfig
@@ -102,8 +102,8 @@ def resampled_moments(
         products = np.stack([np.append((part.T @ part).ravel(), float(len(part))) for part in parts])
         total += held[:, first : first + together] @ products
 
-    pairs = transitions.initial_block(member=member).mean(axis=1, dtype=np.float64)  # [E, X]
-    initial = _lifted(pairs, code, intercept)  # [E, d]
+    initial_x = transitions.initial_block(member=member).astype(np.float64)  # [E, K, X]
+    initial = _lifted(expected(initial_x, _doubles(transitions.initial_weight)), code, intercept)  # [E, d]
     starting = initial.mean(axis=0)[None] if counts is None else counts @ initial / counts.sum(axis=1)[:, None]
     return [_split(sums[:-1] / max(sums[-1], 1.0), start, width) for sums, start in zip(total, starting, strict=True)]
 
@@ -113,9 +113,14 @@ def _joint(rows: Rows, code: int, intercept: bool, gamma: float | None) -> Float
     discount = np.array(rows.discount, np.float64)
     if gamma is not None:
         discount[discount == np.float32(gamma)] = gamma
-    next_phi = _lifted(rows.next_x.mean(axis=1, dtype=np.float64), code, intercept) * discount[:, None]
+    following = expected(rows.next_x.astype(np.float64), _doubles(rows.next_weight))  # [n, X]
+    next_phi = _lifted(following, code, intercept) * discount[:, None]
     reward = np.asarray(rows.reward, np.float64)
     return np.concatenate([_lifted(rows.x, code, intercept), next_phi, reward[:, None]], axis=1)
+
+
+def _doubles(weight: Any) -> Floats | None:
+    return None if weight is None else np.asarray(weight, np.float64)
 
 
 def _split(joint: Floats, initial: Floats, d: int) -> Moments:

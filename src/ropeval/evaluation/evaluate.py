@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data import Dataset, Problem, make_problem
+from ropeval.data import LogLike, Problem, load_dataset, make_problem
 from ropeval.data.bounds import ANYTHING, Bounds
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS, Estimated, Estimator
@@ -28,7 +28,7 @@ from ropeval.evaluation.tune import tune
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples
-from ropeval.policies import Policy
+from ropeval.policies.given import PolicyLike, as_policy
 from ropeval.version import __version__
 
 Floats = NDArray[np.float64]
@@ -36,14 +36,20 @@ Floats = NDArray[np.float64]
 
 @takes_options
 def evaluate(
-    dataset: Dataset,
-    policy: Policy,
+    log: LogLike,
+    policy: PolicyLike,
     method: str = "world",
     *,
     report: Callable[[str, float], None] | None = None,
     **options: Any,
 ) -> Estimate:
-    """Estimate what `policy` would earn, from `dataset` alone.
+    """Estimate what `policy` would earn, from `log` alone. Both may be given as they are, or as what loads them.
+
+    >>> rows = [{"obs": [t / 100], "action": t % 2, "pscore": 0.5, "reward": float(t % 2)} for t in range(100)]
+    >>> log = ropeval.load_dataset(rows, {"terminations": "always"})
+    >>> found = ropeval.evaluate(log, lambda observations: np.ones(len(observations), int), "wis", gamma=0)
+    >>> round(found.value, 3)
+    1.0
 
     `report` is called with (stage, fraction done) as the work goes on. `settings` are fields of the parts, for example
     {"fqe": {"steps": 50_000}, "rope": {"beta": 10}}. The options are those of the command line:
@@ -56,7 +62,7 @@ def evaluate(
     if chosen.columns:
         raise UserError("columns: this log has been read already; give them to load_dataset")
     (made,) = make_methods(chosen)
-    problem = make_problem(dataset, policy, chosen.gamma, chosen.seed, chosen.draws)
+    problem = make_problem(load_dataset(log), as_policy(policy), chosen.gamma, chosen.seed, chosen.draws)
     tuned = tune(problem, made, chosen.seed) if chosen.tune else None
     return answer(problem, tuned.method if tuned else made, chosen, report=report)
 
@@ -175,4 +181,6 @@ def _fingerprint(problem: Problem, method: str, config: dict[str, Any]) -> str:
 
 def _actions_hash(problem: Problem) -> str:
     """A function carries no hash of its own, but its answers on the initial states tell it apart."""
-    return hashlib.sha256(problem.transitions.initial_block().tobytes()).hexdigest()
+    weight = problem.transitions.initial_weight
+    chances = b"" if weight is None else np.asarray(weight).tobytes()
+    return hashlib.sha256(problem.transitions.initial_block().tobytes() + chances).hexdigest()

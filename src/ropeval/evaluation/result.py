@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ropeval.notebook import ShownInNotebook
+
 if TYPE_CHECKING:  # reading results needs no JAX
     from ropeval.learning.engine import Trained
 
@@ -42,7 +44,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(ShownInNotebook):
     """Something that speaks against believing an estimate, or that one should know when reading it."""
 
     code: str  # a name that does not change: see diagnose.py
@@ -57,7 +59,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Ranking:
+class Ranking(ShownInNotebook):
     """The policies by one method, best first. All lists are in that order.
 
     Policies are compared within the same resamples: what one log is lucky with, all policies are lucky with.
@@ -92,7 +94,7 @@ class Coverage:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(ShownInNotebook):
     """What `policy` would earn according to `method`, how sure that is, and what speaks against it.
 
     `value` is the mean of the members that can be right: those that did not diverge (None if all did) and do not lie
