@@ -79,7 +79,18 @@ class Suite:
         wanted = {"split": split, "method": method, "family": family}
         return self.cases.filter(**{name: value for name, value in wanted.items() if value is not None})
 
+    @cached_property
+    def _lines(self) -> dict[tuple[str, str, str | None], Line]:
+        """What was worked out already: tables, charts and files ask for the same."""
+        return {}
+
     def line(self, method: str, split: str, family: str | None = None) -> Line:
+        key = (method, split, family)
+        if key not in self._lines:
+            self._lines[key] = self._line(*key)
+        return self._lines[key]
+
+    def _line(self, method: str, split: str, family: str | None) -> Line:
         own = self.part(split, method, family)
         counts = dict(own.group_by("outcome").len().iter_rows())
         answered, logs = own.filter(outcome="answered"), self.logs.join(own, on=["task", "split", "method"], how="semi")

@@ -1,13 +1,15 @@
 """The page of a study that judges several policies per log: the answer first, then families, logs and true values."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ropeval.bench.results.report.page import show_figures, show_tables
 from ropeval.bench.results.report.tables import error_text
 from ropeval.bench.results.rows import BASELINES, TRUTHS
 from ropeval.bench.results.suite_scores import MOST, SPLITS, Suite
-from ropeval.report.html import Note, Page
+from ropeval.report.html import Note, Page, Section
+from ropeval.report.table import Table
 
 if TYPE_CHECKING:
     from ropeval.bench.results.report.write import Report
@@ -20,22 +22,28 @@ def suite_page(report: "Report", suite: Suite) -> Page:
     first = page.section("At a glance")
     for fact in report.facts:
         first.note(Note(*fact))
-    show_tables(first, [tables["suite-glance"]])
+    _titled(first, [tables["suite-glance"]])
     show_figures(first, [charts.get("suite-seconds")], report)
     for split in suite.splits:
         word = split or "all"
         section = page.section(SPLITS[split].capitalize(), ABOUT[split])
         show_figures(section, [charts.get(f"suite-errors-{word}")], report)
-        show_tables(section, [tables[f"suite-{name}-{word}"] for name in ("accuracy", "answers", "families")])
+        _titled(section, [tables[f"suite-{name}-{word}"] for name in ("accuracy", "ranking", "answers", "families")])
         show_figures(section, [charts.get(f"suite-profile-{word}")], report)
-        show_tables(section, [tables[f"suite-logs-{word}"]])
+        _titled(section, [tables[f"suite-logs-{word}"]])
     known = page.section("True values")
-    show_tables(known, [tables["suite-truths"]])
+    _titled(known, [tables["suite-truths"]])
     cases = page.section("Case by case", "The same runs in units of the distance to the random policy.")
-    show_tables(cases, [table for slug, table in tables.items() if slug.startswith("overview-")])
+    _titled(cases, [table for slug, table in tables.items() if slug.startswith("overview-")])
     if report.missing:
-        show_tables(page.section("What is missing"), report.missing)
+        _titled(page.section("What is missing"), report.missing)
     return page
+
+
+def _titled(section: Section, tables: Sequence[Table]) -> None:
+    """Each below a heading of its own, so that a wall of tables can be found one's way in."""
+    for table in tables:
+        show_tables(section.heading(table.title), [replace(table, title="")])
 
 
 ABOUT = {
@@ -56,9 +64,10 @@ def verdict(suite: Suite) -> str:
     trivial = [name for name in BASELINES if name in lines and name != best.method]
     beside = "".join(f"; {name} has {error_text(lines[name].iqm.value)}" for name in trivial)
     value, low, high = map(error_text, best.iqm)
+    compared = sum(line.compared for line in lines.values())
     return (
-        f"{best.method} has the lowest error of {len(lines)} methods, {value} [{low}, {high}] of the range of true "
-        f"values{beside} ({where}; IQM over the answered cases)."
+        f"{best.method} has the lowest error of the {compared} methods that answered at least {MOST:.0%} of the cases: "
+        f"{value} [{low}, {high}] of the range of true values{beside} ({where})."
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from ropeval.bench.results.report.tables import error_text, interval_cell
-from ropeval.bench.results.rows import BASELINES, TRUTHS, case_name
+from ropeval.bench.results.rows import BASELINES, TRUTHS, Failure, case_name
 from ropeval.bench.results.scores import Interval
 from ropeval.bench.results.suite_scores import MOST, PRECISE, SPLITS, Line, Suite
 from ropeval.report.labels import number
@@ -25,8 +25,7 @@ def suite_tables(suite: Suite, source: str) -> list[Table]:
     lines = {split: [suite.line(method, split) for method in suite.methods] for split in suite.splits}
     made = [glance(suite, lines, source)]
     for split in suite.splits:
-        made += [accuracy(suite, lines[split], split, source), answers(suite, lines[split], split, source)]
-    made += [families(suite, lines[split], split, source) for split in suite.splits]
+        made += [table(suite, lines[split], split, source) for table in (accuracy, ranking, answers, families)]
     made += [by_log(suite, split, source) for split in suite.splits]
     return [*made, truths(suite, source)]
 
@@ -53,26 +52,39 @@ def glance(suite: Suite, lines: dict[str, list[Line]], source: str) -> Table:
 def accuracy(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
     rows: list[list[Cell | str]] = [
         [
-            _name(line), str(line.logs), _answered(line),
-            _centre(line.median, _lowest(lines, "median")), _centre(line.iqm, _lowest(lines, "iqm")),
-            _centre(line.rmae, _lowest(lines, "rmae")), _centre(line.spearman, _highest(lines)),
-            _centre(line.regret, _lowest(lines, "regret")),
+            _name(line), _answered(line),
+            *(_centre(getattr(line, score), _lowest(lines, score)) for score in ("median", "iqm", "rmae")),
             *(_wins(suite, line.method, name, split) for name in BASELINES),
         ]
         for line in lines
     ]  # fmt: skip
-    columns = [
-        "method", "logs", "cases answered", "error, median", "error, IQM", "RMAE, median", "Spearman", "regret@1",
-        *(f"beats {name}" for name in BASELINES),
-    ]  # fmt: skip
+    columns = ["method", "answered", "error, median", "error, IQM", "RMAE, median", *(f"beats {b}" for b in BASELINES)]
     caption = (
-        f"{_of(suite, split)} {NORMALISED} RMAE is measured in the distance to the random policy instead. Spearman and "
-        "regret@1 are means over logs: rank correlation over the policies of the log (0 where a method gives all of "
-        "them one value), and the true value lost by choosing the method's best policy, as a share of the range. "
+        f"{_of(suite, split)} {NORMALISED} RMAE is measured in the distance to the random policy instead. "
         f"Each {INTERVALS}. {ANSWERED}"
     )
     title = f"Accuracy, {SPLITS[split]}"
     return Table(columns, rows, title, caption, f"suite-accuracy-{_word(split)}", 1, source)
+
+
+def ranking(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
+    """Whether a method finds the order of the policies, and what its choice costs."""
+    rows: list[list[Cell | str]] = [
+        [
+            _name(line), str(line.logs), _centre(line.spearman, _highest(lines)),
+            _centre(line.regret, _lowest(lines, "regret")),
+        ]
+        for line in lines
+    ]  # fmt: skip
+    columns = ["method", "logs", "Spearman", "regret@1"]
+    policies = suite.part(split).group_by("task").agg(pl.col("policy").n_unique())["policy"]
+    caption = (
+        f"{_of(suite, split)} Means over logs of {policies.min()} to {policies.max()} policies {INTERVALS}. Spearman: "
+        "rank correlation of estimates and true values; 0 where a method gives all policies of a log one value. "
+        "regret@1: the true value lost by choosing the policy with the largest estimate, as a share of the range; of those that "
+        "tie, the mean. A policy without an estimate is never chosen."
+    )
+    return Table(columns, rows, f"Ranking, {SPLITS[split]}", caption, f"suite-ranking-{_word(split)}", 1, source)
 
 
 def answers(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
@@ -105,13 +117,15 @@ def families(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
     for family in names:
         own = [suite.line(line.method, split, family) for line in lines]
         logs = suite.part(split, family=family)["task"].n_unique()
-        columns += [f"{family} ({logs} log{'s' if logs != 1 else ''})", "answered"]
+        columns.append(f"{family} ({logs} log{'s' if logs != 1 else ''})")
         lowest = _lowest(own, "iqm")
         for row, line in zip(rows, own, strict=True):
-            row += [_centre(line.iqm, lowest if line.compared else np.nan), _answered(line)]
+            cell = _centre(line.iqm, lowest)
+            row.append(cell if line.compared or not line.logs else Cell(f"{cell.text} †"))
     caption = (
-        f"{_of(suite, split)} IQM of the normalised error {INTERVALS}, by family of tasks; the lowest is bold among "
-        f"those that answered at least {MOST:.0%} of the family's cases. {NORMALISED}"
+        f"{_of(suite, split)} IQM of the normalised error {INTERVALS}, by family of tasks; the lowest is bold. "
+        f"† answered fewer than {MOST:.0%} of the cases, of all or of the family, and is not compared; – : none. "
+        f"{NORMALISED}"
     )
     title = f"By family, {SPLITS[split]}"
     return Table(columns, rows, title, caption, f"suite-families-{_word(split)}", 1, source)
@@ -164,6 +178,22 @@ def truths(suite: Suite, source: str) -> Table:
         "Differences between methods below it mean nothing."
     )
     return Table(columns, rows, "True values", caption, "suite-truths", 4, source)
+
+
+def refusals(failures: Sequence[Failure], source: str) -> Table:
+    """By method and reason, whatever the policy is called in it."""
+    found: dict[tuple[str, str], list[Failure]] = {}
+    for one in failures:
+        reason = one.error.replace(f"policy {one.policy}", "the policy") if one.policy else one.error
+        found.setdefault((one.method, reason), []).append(one)
+    rows = [
+        [method, reason, str(len({one.task for one in own})), str(len(own)), case_name(own[0].task, own[0].policy)]
+        for (method, reason), own in found.items()
+    ]
+    columns = ["method", "reason", "logs", "cases", "for example"]
+    return Table(
+        columns, rows, "What was refused", "Cases for which a method says that it has no answer.", "refused", 5, source
+    )
 
 
 def coarse_cases(suite: Suite) -> list[str]:

@@ -16,7 +16,7 @@ from ropeval.bench.results.missing import Gap, find_gaps_of_all
 from ropeval.bench.results.report.charts import all_charts
 from ropeval.bench.results.report.flat_files import chart_frame, frames, suite_frames
 from ropeval.bench.results.report.suite_charts import suite_charts
-from ropeval.bench.results.report.suite_tables import coarse_cases, suite_tables
+from ropeval.bench.results.report.suite_tables import coarse_cases, refusals, suite_tables
 from ropeval.bench.results.report.tables import all_tables, missing_tables, overview
 from ropeval.bench.results.report.training import training_charts
 from ropeval.bench.results.rows import BASELINES
@@ -71,7 +71,8 @@ class Report:
         """What everybody must know before reading on."""
         rows, summary = self.summary.rows, self.summary
         lost = int((rows["diverged"] | rows["estimate"].is_null()).sum())
-        absent = sum(gap.expected - gap.present for gap in self.gaps)
+        absent = sum(gap.expected - gap.present for gap in self.gaps if not gap.refused)
+        refused = sum(gap.expected - gap.present for gap in self.gaps if gap.refused)
         tasks = _count(sorted(rows["task"].unique()), "task")
         cases = f" ({len(summary.tasks)} cases of task and policy)" if rows["policy"].n_unique() > 1 else ""
         said = [
@@ -81,6 +82,8 @@ class Report:
             if absent
             else Fact("info", "Nothing of the study is missing."),
         ]  # fmt: skip
+        if refused:
+            said.append(Fact("info", f"{refused} runs were refused: the method has no answer there; see below why."))
         said += [Fact("info", f"{sentence}.") for sentence in self.logs]
         said += [
             Fact("warning", f"{name} was not run, so nothing shows what a trivial answer earns.")
@@ -163,6 +166,11 @@ def make_report(results: Results, curves: pl.DataFrame | None, protocol: str, sa
         charts = [*all_charts(summary, palette), *training_charts(summary, lines, palette)]
         tables = all_tables(summary, source)
     missing = missing_tables(gaps, results.failures, source)
+    if suite is not None:
+        told = [failure for failure in results.failures if failure.refused]
+        others = [failure for failure in results.failures if not failure.refused]
+        missing = [refusals(told, source)] if told else []
+        missing += missing_tables([gap for gap in gaps if not gap.refused], others, source)
     drawn = [c for c in charts if c.drawn]
     return Report(results.name, protocol, summary, drawn, tables, missing, gaps, source, mine.logs, suite)
 
