@@ -21,12 +21,12 @@ def study(tmp_path):
 
 def test_the_command_fills_the_page_and_leaves_its_words(study, tmp_path):
     page = tmp_path / "suite.md"
-    page.write_text(f"# Before\n\n{suite_page.BEGIN}\nold\n{suite_page.END}\n\nAfter.\n", encoding="utf-8")
+    page.write_text(f"# Before\n\n{suite_page.BEGIN}\nof yesterday\n{suite_page.END}\n\nAfter.\n", encoding="utf-8")
     suite_page.main(["--study", str(study), "--page", str(page)])
     first = page.read_text(encoding="utf-8")
     assert first.startswith("# Before\n")
     assert first.endswith(f"{suite_page.END}\n\nAfter.\n")
-    assert "old" not in first
+    assert "of yesterday" not in first
     assert "**near has the lowest error of the 3 methods" in first
     assert "### Accuracy, test split" in first
     assert "### What was refused" in first

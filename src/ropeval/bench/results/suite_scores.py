@@ -23,6 +23,7 @@ from ropeval.bench.results.scores import Floats, Interval, interval_over
 from ropeval.bench.results.summary import Summary
 
 Outcome = Literal["answered", "diverged", "refused", "missing"]  # missing: failed, or not run
+OUTCOMES: tuple[Outcome, ...] = ("answered", "refused", "diverged", "missing")
 SPLITS = {"test": "test split", "dev": "dev split", "": "no split"}  # in the order of the tables
 PRECISE = 0.005  # of the range: a truth with a larger standard error is flagged
 MOST = 0.9  # of the cases: who answered fewer is not compared with the others
@@ -92,14 +93,14 @@ class Suite:
 
     def _line(self, method: str, split: str, family: str | None) -> Line:
         own = self.part(split, method, family)
-        counts = dict(own.group_by("outcome").len().iter_rows())
+        counts: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0) | dict(own.group_by("outcome").len().iter_rows())
         answered, logs = own.filter(outcome="answered"), self.logs.join(own, on=["task", "split", "method"], how="semi")
         sure = answered.filter(pl.col("width").is_not_null())
         seconds = self.seconds.join(answered, on=["task", "method"], how="semi")["seconds"]
         return Line(
             method,
             answered["task"].n_unique(),
-            {"answered": 0, "diverged": 0, "refused": 0, "missing": 0} | counts,
+            counts,
             interval_over(_by_log(answered, "error"), "median"),
             interval_over(_by_log(answered, "error"), "iqm"),
             interval_over(_by_log(answered, "rmae"), "median"),

@@ -8,7 +8,7 @@ import polars as pl
 from ropeval.bench.results.report.tables import error_text, interval_cell
 from ropeval.bench.results.rows import BASELINES, TRUTHS, Failure, case_name
 from ropeval.bench.results.scores import Interval
-from ropeval.bench.results.suite_scores import MOST, PRECISE, SPLITS, Line, Suite
+from ropeval.bench.results.suite_scores import MOST, OUTCOMES, PRECISE, SPLITS, Line, Suite
 from ropeval.report.labels import number
 from ropeval.report.table import Cell, Table
 
@@ -36,9 +36,11 @@ def glance(suite: Suite, lines: dict[str, list[Line]], source: str) -> Table:
     columns = ["method", *(f"error, {_word(split)}" for split in suite.splits)]
     columns += [f"answered, {_word(first)}", *(f"beats {name}, {_word(first)}" for name in BASELINES)]
     rows: list[list[Cell | str]] = []
+    whole = [place for place, line in enumerate(lines[first]) if line.compared]
+    lowest = {split: _lowest([lines[split][place] for place in whole], "iqm") for split in suite.splits}
     for place, method in enumerate(suite.methods):
         own = lines[first][place]
-        errors = [_centre(lines[split][place].iqm, _lowest(lines[split], "iqm")) for split in suite.splits]
+        errors = [_centre(lines[split][place].iqm, lowest[split]) for split in suite.splits]
         beaten = [_wins(suite, method, name, first) for name in BASELINES]
         rows.append([_name(own), *errors, _answered(own), *beaten])
     caption = (
@@ -77,12 +79,12 @@ def ranking(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
         for line in lines
     ]  # fmt: skip
     columns = ["method", "logs", "Spearman", "regret@1"]
-    policies = suite.part(split).group_by("task").agg(pl.col("policy").n_unique())["policy"]
+    policies = suite.part(split).group_by("task").agg(pl.col("policy").n_unique())["policy"].to_list()
     caption = (
-        f"{_of(suite, split)} Means over logs of {policies.min()} to {policies.max()} policies {INTERVALS}. Spearman: "
+        f"{_of(suite, split)} Means over logs of {min(policies)} to {max(policies)} policies {INTERVALS}. Spearman: "
         "rank correlation of estimates and true values; 0 where a method gives all policies of a log one value. "
-        "regret@1: the true value lost by choosing the policy with the largest estimate, as a share of the range; of those that "
-        "tie, the mean. A policy without an estimate is never chosen."
+        "regret@1: the true value lost by choosing the policy with the largest estimate, as a share of the "
+        "range; of those that tie, the mean. A policy without an estimate is never chosen."
     )
     return Table(columns, rows, f"Ranking, {SPLITS[split]}", caption, f"suite-ranking-{_word(split)}", 1, source)
 
@@ -91,12 +93,12 @@ def answers(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
     """Intervals, refusals and seconds: what an answer costs, and whether there is one."""
     rows: list[list[Cell | str]] = [
         [
-            _name(line), str(line.cases), *(str(line.counts[kind]) for kind in KINDS), str(line.intervals),
+            _name(line), str(line.cases), *(str(line.counts[kind]) for kind in OUTCOMES), str(line.intervals),
             _percent(line.coverage), _error(line.width), _seconds(line.seconds),
         ]
         for line in lines
     ]  # fmt: skip
-    columns = ["method", "cases", *KINDS, "intervals", "coverage", "mean width", "seconds per log"]
+    columns = ["method", "cases", *OUTCOMES, "intervals", "coverage", "mean width", "seconds per log"]
     caption = (
         f"{_of(suite, split)} Refused: the method has no answer for the case, and says why. Diverged: its estimate is "
         "beyond what the rewards allow. Missing: failed, or not run. Coverage: the share of the 95 % intervals that "
@@ -105,9 +107,6 @@ def answers(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
     )
     title = f"Answers, intervals and seconds, {SPLITS[split]}"
     return Table(columns, rows, title, caption, f"suite-answers-{_word(split)}", 1, source)
-
-
-KINDS = ("answered", "refused", "diverged", "missing")
 
 
 def families(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
