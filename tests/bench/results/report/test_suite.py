@@ -63,6 +63,13 @@ def test_what_was_not_answered_is_counted_with_its_reason(report):
     assert "1 runs were refused" in (report / "report.md").read_text(encoding="utf-8")
 
 
+def test_by_family_who_answered_too_little_of_it_is_marked_there(report):
+    found = section(report, "By family, test split")
+    assert "| method | bandit (1 log) | tabular (1 log) |" in found
+    assert "| far | 0.250 † | 0.500 |" in found
+    assert "| near | **0.083** | **0.083** |" in found
+
+
 def test_errors_of_an_incomplete_log_are_in_brackets(report):
     found = section(report, "Log by log, test split")
     assert re.search(r"suite/bandit-weak-500 \| bandit \| 3 \| \*\*0\.083\*\* .*\| \(0\.250\) \|", found)
@@ -138,6 +145,19 @@ def test_the_profile_counts_what_never_arrives():
     seconds = charts["suite-seconds"]
     (near,) = [series for series in seconds.panels[0].series if series.group == "near"]
     assert (near.x[0], near.y[0]) == (9.0, pytest.approx(0.075))
+
+
+def test_hostile_names_are_only_words(tmp_path):
+    names = {"near": "<script>alert(1)</script>", "c": "a|b\nc", "d": "$x_1^2$ \\input{x} 100% \u202e"}
+    rows = [r | {"method": names.get(r["method"], r["method"]), "policy": names.get(r["policy"], r["policy"])}
+            for r in suite_rows()]  # fmt: skip
+    report = reported(tmp_path, rows)
+    page = (report / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert "\u202e" not in page
+    for line in section(report, "Accuracy, test split").splitlines():
+        assert not line.startswith("|") or len(re.findall(r"(?<!\\)\|", line)) == 8
+    assert "\\input" not in (report / "report.tex").read_text(encoding="utf-8")
 
 
 def test_nobody_answered_enough():

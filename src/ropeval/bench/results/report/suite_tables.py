@@ -110,20 +110,20 @@ def answers(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
 
 
 def families(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
-    names = suite.families(split)
-    rows: list[list[Cell | str]] = [[_name(line)] for line in lines]
+    """The picture of the errors has the intervals, for which there is no room here."""
+    rows: list[list[Cell | str]] = [[line.method] for line in lines]
     columns = ["method"]
-    for family in names:
+    for family in suite.families(split):
         own = [suite.line(line.method, split, family) for line in lines]
         logs = suite.part(split, family=family)["task"].n_unique()
         columns.append(f"{family} ({logs} log{'s' if logs != 1 else ''})")
         lowest = _lowest(own, "iqm")
         for row, line in zip(rows, own, strict=True):
-            cell = _centre(line.iqm, lowest)
-            row.append(cell if line.compared or not line.logs else Cell(f"{cell.text} †"))
+            sign = "" if line.compared or not line.logs else " †"
+            row.append(Cell(_error(line.iqm.value) + sign, bold=line.compared and line.iqm.value == lowest))
     caption = (
-        f"{_of(suite, split)} IQM of the normalised error {INTERVALS}, by family of tasks; the lowest is bold. "
-        f"† answered fewer than {MOST:.0%} of the cases, of all or of the family, and is not compared; – : none. "
+        f"{_of(suite, split)} IQM of the normalised error, by family of tasks; the lowest is bold. † answered fewer "
+        f"than {MOST:.0%} of the family's cases, and is not compared; – : none of them. "
         f"{NORMALISED}"
     )
     title = f"By family, {SPLITS[split]}"
