@@ -25,14 +25,15 @@ HERE = Path(__file__).resolve().parent
 TRANSITIONS, FEATURES, BATCH, WIDTH = 1_000_000, 23, 512, 256
 MEMBERS = (1, 4, 20, 60, 180)
 # rope-range, mico and psm train rope's program on other numbers; dr and wdr train fqe's.
-METHODS = ("fqe", "rope", "fqe-clip", "fqe-deep", "fqe-ln", "random-metric", "bcrl", "behaviour", "model")
+METHODS = ("fqe", "rope", "fqe-clip", "fqe-deep", "fqe-ln", "random-metric", "bcrl", "behaviour", "world")
 REPEATS = 3  # timed chunks per case; the fastest counts, since anything else on the machine only slows it
 
 
 def make_learner(method: str) -> Any:
     """The learner behind a method, with the benchmark's batch and width."""
     from ropeval.encoders import bcrl, metrics, similarity
-    from ropeval.estimators import behaviour, fqe, model
+    from ropeval.estimators import behaviour, fqe
+    from ropeval.estimators.world import network
 
     size: dict[str, Any] = {"batch": BATCH, "width": WIDTH}
     actions = 6
@@ -52,7 +53,8 @@ def make_learner(method: str) -> Any:
         return bcrl.make_learner(bcrl.BcrlConfig(**size), FEATURES, FEATURES // 2, 0.99, 1.0, 100)
     if method == "behaviour":
         return behaviour.make_learner(behaviour.BehaviourConfig(**size), FEATURES - actions, actions, False)
-    return model.make_learner(model.ModelConfig(**size), FEATURES, FEATURES, False)  # a state as large as the pair
+    sizes = network.Sizes(steps=100_000, batch=BATCH, width=WIDTH, depth=2, tau=0.005, weight_decay=0.0)
+    return network.make_learner(sizes, FEATURES, FEATURES, ())  # a state as large as the pair
 
 
 def measure(method: str, members: int, seconds: float) -> dict[str, Any]:

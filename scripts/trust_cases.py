@@ -146,9 +146,11 @@ def collapse() -> Case:
 
 
 def coverage() -> Case:
+    """The value is 10·4·1 = 40 in the first case, and lspe says the mean reward of the log."""
+    log = lever(lambda a: 4 * (a - 0.5) ** 2)
     return Case(
-        ("the policy pulls by 1.5, the log between 0 and 1", lspe(lever(), always(1.5))),
-        ("the policy pulls by 0.8", lspe(lever(), always(0.8))),
+        ("r = 4·(a − ½)², the policy pulls by 1.5, the log between 0 and 1", lspe(log, always(1.5))),
+        ("the policy pulls by 0.8", lspe(log, always(0.8))),
     )
 
 

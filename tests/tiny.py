@@ -23,7 +23,7 @@ def tiny_settings() -> dict[str, dict[str, Any]]:
     chosen = settings(**TINY)
     for part, entry in parts().items():
         if "depth" in entry.config.model_fields:
-            chosen[part]["depth"] = max(1, entry.config.model_fields["depth"].default // 2)
+            chosen[part]["depth"] = max(1, (entry.config.model_fields["depth"].default or 2) // 2)
     return chosen
 
 

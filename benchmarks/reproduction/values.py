@@ -56,7 +56,7 @@ def _papers(evidence: Evidence) -> Table:
                 if ours is None
                 else f"{_with_error(ours.value, ours.value_se)} ({_apart(known['evaluated'], ours.value)})"
             )
-        own = task in tasks and not tasks[task].evaluated.files
+        own = task in tasks and not tasks[task].policies["evaluated"].files
         rows.append([*row, "this project's: not comparable" if own else "the authors'"])
     columns = ["dataset", "paper's ρ(π_e)", *(f"ours, {TRUTHS[truth]}" for truth in DEFINITIONS), "policy"]
     caption = "In brackets: how far the paper's number is from ours."

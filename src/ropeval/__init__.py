@@ -1,9 +1,12 @@
 """Off-policy evaluation: what would this policy earn, judged only from logged data?
 
->>> import ropeval
->>> log = ropeval.load_dataset("log.npz")
->>> policy = ropeval.load_policy("policy.npz")
->>> ropeval.evaluate(log, policy, method="rope+fqe", gamma=0.99)
+>>> rows = [{"obs": [t / 100], "action": t % 2, "pscore": 0.5, "reward": float(t % 2)} for t in range(100)]
+>>> log = ropeval.load_dataset(rows, {"terminations": "always"})
+>>> def ones(observations):
+...     return np.ones(len(observations), int)
+>>> found = ropeval.compare(log, {"ones": ones, "dice": "uniform"}, ["mean-return", "wis"], gamma=0)
+>>> found.rankings[-1].policies
+['ones', 'dice']
 """
 
 from typing import TYPE_CHECKING
@@ -14,6 +17,7 @@ from ropeval.version import __version__
 
 if TYPE_CHECKING:
     from ropeval.data import Dataset, load_dataset
+    from ropeval.evaluation.compare import Comparison, compare
     from ropeval.evaluation.evaluate import evaluate
     from ropeval.evaluation.methods import available_methods
     from ropeval.evaluation.result import Estimate
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CallablePolicy",
+    "Comparison",
     "Dataset",
     "Estimate",
     "GaussianMLP",
@@ -29,6 +34,7 @@ __all__ = [
     "UserError",
     "__version__",
     "available_methods",
+    "compare",
     "evaluate",
     "load_dataset",
     "load_policy",
@@ -39,6 +45,7 @@ __getattr__ = import_when_used(
     __name__,
     {
         "ropeval.data": ("Dataset", "load_dataset"),
+        "ropeval.evaluation.compare": ("Comparison", "compare"),
         "ropeval.evaluation.evaluate": ("evaluate",),
         "ropeval.evaluation.methods": ("available_methods",),
         "ropeval.evaluation.result": ("Estimate",),
@@ -48,4 +55,4 @@ __getattr__ = import_when_used(
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

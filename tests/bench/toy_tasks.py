@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 
-from ropeval.bench.data.tasks import PolicySource, Task
+from ropeval.bench.data.tasks import PolicySource, paper_task
 
 LIMIT = 8
 DELAY = float(os.environ.get("TOY_DELAY", "0"))  # seconds per step, so that a test can kill it in the middle
@@ -40,7 +40,7 @@ def quarter(observations):
 
 
 TASKS = [
-    Task(
+    paper_task(
         name="toy/countdown",
         environment="toy_tasks:toy/Countdown-v0",
         evaluated=PolicySource(spec="toy_tasks:quarter"),
@@ -49,7 +49,7 @@ TASKS = [
         transitions=900,
         gamma=0.5,
     ),
-    Task(
+    paper_task(
         name="toy/random",
         environment="toy_tasks:toy/Countdown-v0",
         evaluated=PolicySource(spec="toy_tasks:quarter"),

@@ -1,6 +1,7 @@
 """`ropeval data`: what is printed, what is written, and how it ends."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -27,6 +28,33 @@ def test_info_counts_what_is_there(tmp_path, capsys):
     assert "█" in out
 
 
+@pytest.mark.parametrize("kind", ["d4rl", "d3rlpy"])
+def test_time_outs_are_seen_where_their_last_step_was_dropped(tmp_path, capsys, kind):
+    columns = {name: values for name, values in logs.make_columns().items() if name != "next_observations"}
+    _, out, _ = call(capsys, "data", "info", logs.WRITERS[kind](tmp_path, columns))
+    assert "10 in 3 episodes" in out
+    assert "1 terminated, 2 truncated\n" in out
+
+
+BANDIT = ["--columns", "observations=age", "--columns", "actions=drug", "--columns", "rewards=cured"]
+
+
+def test_names_and_bandits(tmp_path, capsys):
+    rows = [f"{30 + i % 7},{('low', 'none', 'high')[i % 3]},{i % 2}" for i in range(40)]
+    (tmp_path / "visits.csv").write_text("\n".join(["age,drug,cured", *rows]))
+    said = [*BANDIT, "--columns", "terminations=always", "--columns", "action_names=none,low,high"]
+    code, out, _ = call(capsys, "data", "info", tmp_path / "visits.csv", *said)
+    assert code == 0
+    for row in ("age", "none", "low", "high"):
+        assert re.search(rf"^  {row} .*\d", out, re.MULTILINE), row
+    assert "single step" not in out
+    code, out, _ = call(capsys, "data", "check", tmp_path / "visits.csv", *said)
+    assert (code, "no objections" in out) == (0, True)
+    code, _, err = call(capsys, "data", "check", tmp_path / "visits.csv", *BANDIT, "--columns", "terminations=never")
+    assert code == 2
+    assert "truncations" in err
+
+
 def test_info_says_whether_there_are_log_probabilities(tmp_path, capsys):
     columns = logs.make_columns()
     assert "log_probs      none" in call(capsys, "data", "info", logs.write_npz(tmp_path, columns))[1]
@@ -43,8 +71,9 @@ def test_info_as_json(tmp_path, capsys):
     code, out, _ = call(capsys, "data", "info", logs.write_parquet(tmp_path, columns), "--json")
     found = json.loads(out)
     assert (code, found["steps"], found["episodes"], found["format"]) == (0, 12, 3, "Parquet")
-    assert found["constant"] == ["observations[1]"]
-    assert found["equal"] == [["observations[0]", "observations[2]"]]
+    assert found["constant"] == ["observations_1"]  # as the table calls it
+    assert found["equal"] == [["observations_0", "observations_2"]]
+    assert found["names"]["actions"] == ["action 0", "action 1", "action 2"]
     assert found["actions"]["counts"] == np.bincount(columns["actions"], minlength=3).tolist()
     returns = [columns["rewards"][rows].sum() for rows in logs.slices()]
     np.testing.assert_allclose(

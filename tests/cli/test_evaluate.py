@@ -283,6 +283,22 @@ def nan_reward(columns):
     columns["rewards"][17] = np.nan
 
 
+def test_a_bandit(files, capsys):
+    """Single steps are no surprise where nothing beyond them counts, and words are actions."""
+    rows = [f"{i % 7},{('low', 'none', 'high')[i % 3]},{float(i % 3 == 2)},0.333,1" for i in range(60)]
+    Path("visits.csv").write_text("\n".join(["age,drug,cured,pscore,terminal", *rows]))
+    Path("mine.py").write_text("def treat(observations):\n    return ['high'] * len(observations)\n")
+    columns = ["--columns", "observations=age", "--columns", "actions=drug", "--columns", "rewards=cured"]
+    never = ["--columns", "truncations=never", "--method", "wis", "--json"]
+    assert call("visits.csv", "best=mine:treat", *columns, *never, "--gamma", "0", "--out", "out") == 0
+    out, err = capsys.readouterr()
+    (found,) = json.loads(out)
+    assert (found["policy"], found["value"]) == ("best", 1.0)
+    assert "single step" not in err
+    assert call("visits.csv", "best=mine:treat", *columns, *never, "--gamma", "0.5", "--out", "other") == 0
+    assert "single step" in capsys.readouterr().err
+
+
 BAD: dict[str, tuple[Callable[[], list[Any]], str]] = {
     "missing log": (lambda: ["absent.npz", "policy.npz"], "absent.npz: no such log"),
     "missing policy": (lambda: ["log.npz", "absent.npz"], "absent.npz: no such file"),

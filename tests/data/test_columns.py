@@ -9,6 +9,7 @@ from ropeval.data import ColumnsWriter, Dataset, load_dataset, open_columns, rea
 from ropeval.data.columns import DTYPES
 from ropeval.errors import UserError
 from ropeval.files import release
+from tests.data import logs
 from tests.problems import Chain, LinearQuadratic
 
 
@@ -166,3 +167,24 @@ def test_nothing_to_write_is_refused(tmp_path):
     with pytest.raises(UserError, match="no episodes"), ColumnsWriter(tmp_path / "log"):
         pass
     assert not any(tmp_path.iterdir())
+
+
+def test_names_come_back(tmp_path):
+    log = Dataset.from_columns(logs.make_columns(discrete=True)).named(["age", "dose", "speed"], ["off", "on", "fast"])
+    write_columns(tmp_path / "log", log)
+    found = open_columns(tmp_path / "log")
+    assert found.labels == (["age", "dose", "speed"], ["off", "on", "fast"])
+    index = tmp_path / "log" / "columns.json"
+    about = json.loads(index.read_text())
+    for names, message in (
+        ({"observations": ["age"]}, "1 names for observations of 3"),
+        ({"actions": ["off", "off", "on"]}, "a name of its own"),
+        ({"actions": 3}, "cannot be read, damaged"),
+        ("age", "cannot be read, damaged"),
+    ):
+        index.write_text(json.dumps(about | {"names": names}))
+        with pytest.raises(UserError, match=message):
+            open_columns(tmp_path / "log")
+    del about["names"]  # as older versions wrote it
+    index.write_text(json.dumps(about))
+    assert open_columns(tmp_path / "log").labels[1] == ["action 0", "action 1", "action 2"]

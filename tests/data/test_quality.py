@@ -51,6 +51,7 @@ WARNED = [
     (lambda c: c.update(actions=(c["actions"] > 0).astype(float)), "store integers"),
     (lambda c: c.update(actions=np.arange(300) % 2, num_actions=np.array(3)), "never occur: 2"),
     (lambda c: c.update(terminations=np.ones(300, bool)), "single step"),
+    (lambda c: c.update(log_probs=np.linspace(0.1, 0.9, 300)), "not their logarithms"),
 ]
 
 

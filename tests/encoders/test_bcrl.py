@@ -49,9 +49,12 @@ def test_completeness_is_zero_for_features_that_are_complete() -> None:
     """One step of x' = x/2 with reward 3x: φ(x) = x, and M = [γ/2; 3]."""
     model = jnp.array([[0.45], [3.0]])
     x = jnp.array([2.0])
-    assert float(completeness(lambda a: a, model, x, 0.5 * x[None], 6.0, jnp.float32(0.9))) == pytest.approx(0)
-    assert float(completeness(lambda a: a, model, x, 0.5 * x[None], 7.0, jnp.float32(0.9))) == pytest.approx(1)
-    ended = completeness(lambda a: a, model, x, 0.5 * x[None], 6.0, jnp.float32(0.0))  # nothing follows
+    row = Rows(x, 0.5 * x[None], 6.0, jnp.float32(0.9))
+    assert float(completeness(lambda a: a, model, row)) == pytest.approx(0)
+    assert float(completeness(lambda a: a, model, row._replace(reward=7.0))) == pytest.approx(1)
+    both = row._replace(next_x=jnp.stack([x, 0 * x]), next_weight=jnp.array([0.5, 0.5]))
+    assert float(completeness(lambda a: a, model, both)) == pytest.approx(0)
+    ended = completeness(lambda a: a, model, row._replace(discount=jnp.float32(0.0)))  # nothing follows
     assert float(ended) == pytest.approx(0.9**2)
 
 

@@ -7,6 +7,7 @@ within 5 % through 16 learned ROPE features.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +16,7 @@ import pytest
 
 import ropeval
 from ropeval.data import Rows
-from ropeval.estimators import ESTIMATORS
+from ropeval.estimators import ESTIMATORS, fqe
 from ropeval.estimators.fqe import FQEClipConfig, action_value, make_learner
 from ropeval.evaluation.methods import make_method
 from ropeval.learning.optimise import huber
@@ -36,9 +37,32 @@ def test_each_is_what_its_name_says():
     assert ESTIMATORS["fqe-clip"].presets["paper"]["steps"] == 300_000
 
 
+def test_steps_follow_the_log_unless_they_are_given():
+    default: Any = make_method("fqe").configs["fqe"]
+    assert default.steps_for(9_984) == 3_900  # a hundred passes in batches of 256
+    assert (default.steps_for(100), default.steps_for(1_000_000)) == (3_000, 15_000)
+    given: Any = make_method("fqe", {"fqe": {"steps": 9_000}}).configs["fqe"]
+    assert given.steps_for(100) == 9_000
+    both: Any = make_method("wdr", {"wdr": {"steps": 9_000, "passes": 50}}).configs["wdr"]
+    assert both.steps_for(20_480) == 4_000
+    for name in ("fqe", "fqe-clip", "fqe-deep", "fqe-ln", "wdr"):
+        paper: Any = make_method(name, preset="paper").configs[name]
+        assert paper.passes is None
+        assert paper.steps_for(100) == paper.steps
+
+
+def test_the_result_says_how_many_steps_were_taken(monkeypatch):
+    monkeypatch.setattr(fqe, "FEWEST_STEPS", 40)
+    small = {"width": 8, "batch": 64, "passes": 2}
+    found = ropeval.evaluate(Chain().log(100), Chain.policy(0.8), "fqe", gamma=0.9, members=1, settings={"fqe": small})
+    rows = len(Chain().log(100))
+    assert found.config["trained_steps"] == {"fqe": max(40, round(2 * rows / 64))}
+    assert found.curves[-1]["step"] == found.config["trained_steps"]["fqe"]
+
+
 def test_targets_are_clipped_to_what_the_rewards_allow():
-    """A wild target network: the loss is that of the bounds, −1/(1−γ) and 2/(1−γ), not of what it says."""
-    gamma, low, high = 0.9, -1.0, 2.0
+    """A wild target network: the loss is that of the bounds, −10 and 20, not of what it says."""
+    gamma, low, high = 0.9, -10.0, 20.0
     config = FQEClipConfig(width=8, batch=4)
     learner = make_learner(config, 3, gamma, low, high)
     hyper = {"learning_rate": jnp.float32(1e-3)}
@@ -49,7 +73,7 @@ def test_targets_are_clipped_to_what_the_rewards_allow():
     q = jax.jit(action_value, static_argnums=2)
     wild = gamma * q(state.target, batch.next_x, gamma)[:, 0]
     assert float(jnp.abs(wild).min()) > 100  # all of them beyond the bounds
-    error = jnp.where(wild > 0, high, low) / (1 - gamma) - q(state.params, x, gamma)
+    error = jnp.where(wild > 0, high, low) - q(state.params, x, gamma)
     _, metrics = jax.jit(learner.update)(state, batch, jax.random.key(3), hyper)
     assert float(metrics["loss"]) == pytest.approx(float(huber(error, config.huber_delta).mean()), rel=1e-5)
 
@@ -145,5 +169,5 @@ def test_the_estimate_follows_the_unit_of_the_rewards(lq_log):
 def test_a_constant_reward_is_worth_its_sum(lq_log):
     lq = LinearQuadratic()
     constant = replace(lq_log, rewards=np.full_like(lq_log.rewards, 2.5))
-    for method in ("mean-reward", "fqe", "rope+fqe"):
+    for method in ("fqe", "rope+fqe"):
         assert value(constant, lq.policy(0.0), method) == pytest.approx(25.0, rel=0.01)

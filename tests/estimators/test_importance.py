@@ -6,7 +6,15 @@ import pytest
 from ropeval.data import Dataset, make_problem
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
-from ropeval.estimators.importance import Episodes, ImportanceConfig, effective_size
+from ropeval.estimators.importance import (
+    Episodes,
+    ImportanceConfig,
+    Weights,
+    effective_sample,
+    effective_size,
+    episode_weights,
+    make_weights,
+)
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.evaluation.options import Options
 from ropeval.evaluation.session import Session
@@ -164,6 +172,27 @@ def test_effective_sample_size():
         assert effective_size(np.full(4, -np.inf), episodes, per_decision) == 0.0
 
 
+def test_the_weights_of_episodes():
+    """Two episodes, of one step and of two. The second ratio of the latter holds for all time beyond."""
+    episodes, logs = Episodes(np.array([0, 1, 3]), 0.5), np.log([3.0, 1.0, 2.0])
+    np.testing.assert_allclose(np.exp(episode_weights(logs, episodes, False)), [3.0, 2.0])
+    np.testing.assert_allclose(np.exp(episode_weights(logs, episodes, True)), [3.0, 0.5 * 1 + 0.25 * 2 + 0.25 * 2])
+    now = Episodes(np.array([0, 1, 3]), 0.0)
+    np.testing.assert_allclose(np.exp(episode_weights(logs, now, True)), [3.0, 1.0])
+    found = effective_sample(Weights(logs[None], episodes, (), ()), False)
+    assert found == pytest.approx((25 / 13, False, 2.5, 3 / 5, (3 * 1 + 2 * 2) / 5 / 1.5))
+    nothing = effective_sample(Weights(np.full((1, 3), -np.inf), episodes, (), ()), True)
+    assert (nothing.size, nothing.mean) == (0.0, 0.0)
+    assert np.isfinite(effective_sample(Weights(np.full((1, 3), 900.0), episodes, (), ()), False).mean)
+
+
+def test_the_mean_weight_is_one_where_the_probabilities_are_right():
+    log = Chain().log(2000, length=10, right=0.5, log_probs=True)
+    for per_decision in (False, True):
+        weights = make_weights(make_problem(log, Chain.policy(0.6), 0.9, draws=1), None)
+        assert effective_sample(weights, per_decision).mean == pytest.approx(1.0, abs=0.05)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_effective_sample_size_is_in_every_result(method):
     chain = Chain()
@@ -193,10 +222,25 @@ def test_cut_off_returns_are_named():
 
 
 @pytest.mark.parametrize("method", [*METHODS, "dr", "wdr"])
-def test_deterministic_policies_are_refused(method):
-    chain = Chain()
-    with pytest.raises(UserError, match="deterministic"):
-        evaluate(chain.log(5), chain.policy(1.0), method)
+def test_deterministic_policies_of_continuous_actions_are_refused(method):
+    lq = LinearQuadratic()
+    with pytest.raises(UserError, match="deterministic, so its actions have no densities"):
+        evaluate(lq.log(5), lq.policy(0.0), method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_deterministic_choices_have_the_probabilities_0_and_1(method):
+    chain = Chain(size=2, gamma=0.7)
+    found = evaluate(chain.log(2000, log_probs=True), chain.policy(1.0), method, gamma=0.7, resample=False)
+    assert found.value == pytest.approx(chain.values(1.0)[1], abs=0.03)
+    assert found.policy_kind == "deterministic"
+
+
+def test_a_choice_that_no_episode_made_has_no_weighted_estimate():
+    chain = Chain(size=6)
+    found = evaluate(chain.log(10, log_probs=True), chain.policy(1.0), "wis")
+    assert found.value is None
+    assert ("effective-sample-size", "severe") in {(f.code, f.severity) for f in found.diagnosis}
 
 
 def test_refused_before_any_training():

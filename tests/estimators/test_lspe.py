@@ -11,7 +11,7 @@ from ropeval.estimators import lspe
 from ropeval.estimators.lspe import LSPEConfig, estimate, moments, solve
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.learning.engine import Run, member_keys
-from ropeval.policies import Policy
+from ropeval.policies import CallablePolicy, Policy
 from tests.problems import Chain, LinearQuadratic
 
 RUN = Run(member_keys(0, 3), part="lspe")
@@ -33,7 +33,7 @@ def random_transitions(rows: int = 200, dim: int = 4, members: int | None = None
 def plain_least_squares(transitions: Transitions, intercept: bool, sweeps: int = 2000) -> float:
     """The definition, row by row, with NumPy's own pseudo-inverse."""
     x, next_x, reward, discount, initial = (
-        np.asarray(a, np.float64) for a in (*transitions.rows, transitions.initial_x)
+        np.asarray(a, np.float64) for a in (*transitions.rows[:4], transitions.initial_x)
     )
     next_x = next_x.mean(axis=1)
     initial = initial.reshape(-1, initial.shape[-1])
@@ -114,6 +114,43 @@ def test_one_hot_features_give_the_value_of_the_counts() -> None:
     assert set(found.trained[0].curves) == {"estimate", "residual", "radius", "rank", "condition"}
 
 
+def bandit(rows: int = 4000, actions: int = 5) -> tuple[Dataset, np.ndarray]:
+    """One step, five arms, each best somewhere else: E[r|s, a] = w_a·s. Logged uniformly."""
+    rng = np.random.default_rng(0)
+    slopes = rng.standard_normal((actions, 2))
+    states, taken = rng.standard_normal((rows, 2)), rng.integers(actions, size=rows)
+    rewards = (states * slopes[taken]).sum(axis=1) + 0.1 * rng.standard_normal(rows)
+    columns = {"observations": states, "actions": taken, "rewards": rewards, "next_observations": states}
+    flags = {"terminations": np.ones(rows, bool), "truncations": np.zeros(rows, bool)}
+    return Dataset.from_columns({**columns, **flags, "num_actions": np.array(actions)}), slopes
+
+
+def test_discrete_actions_get_a_linear_model_each() -> None:
+    """The best arm everywhere, and the worst: sums of a part for the state and one for the action cannot differ so."""
+    log, slopes = bandit()
+    worth = log.observations @ slopes.T  # [N, A]
+    for choose, true in ((np.argmax, worth.max(axis=1).mean()), (np.argmin, worth.min(axis=1).mean())):
+        policy = CallablePolicy(lambda o, c=choose: c(o @ slopes.T, axis=1), deterministic=True, name=choose.__name__)
+        assert evaluate(log, policy, "lspe", gamma=0.9).value == pytest.approx(true, abs=0.02)
+
+
+def test_products_of_one_hot_states_are_the_table_of_counts() -> None:
+    """So raw features of the chain give the value in the MDP of the counts; a sure policy draws no actions."""
+    chain = Chain()
+    log = chain.log(300)
+    assert evaluate(log, chain.policy(1.0), "lspe", gamma=0.9).value == pytest.approx(
+        count_model_value(chain, log, 1.0), abs=1e-5
+    )
+
+
+def test_too_many_products_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, _ = bandit(200)
+    policy = CallablePolicy(lambda o: np.zeros(len(o), int), deterministic=True, name="first")
+    assert not any("products" in line for line in evaluate(log, policy, "lspe", gamma=0.9).warnings)
+    monkeypatch.setattr(lspe, "MOST_PRODUCTS", 14)  # of 5·(2 + 1)
+    assert any("too many products" in line for line in evaluate(log, policy, "lspe", gamma=0.9).warnings)
+
+
 def test_constant_reward_is_exact() -> None:
     log = LinearQuadratic().log(20)
     constant = replace(log, rewards=np.full_like(log.rewards, 2.0))
@@ -164,7 +201,8 @@ def test_divergence_is_named_with_its_spectral_radius() -> None:
     assert any("spectral radius is 1.8" in warning for warning in answer.warnings)
     # With γ below one half the same features are harmless: θ = 1/(1 − 2γ).
     answer = evaluate(log, Doubling(), "critic+lspe", gamma=0.25, settings={"lspe": {"intercept": False}})
-    assert answer.value == pytest.approx(2.0, rel=1e-6)
+    assert answer.members == [pytest.approx(2.0, rel=1e-6)]
+    assert answer.value == pytest.approx(4.0 / 3.0, rel=1e-6)  # all that a reward of 1 allows
 
 
 def test_what_is_not_converged_or_ill_conditioned_says_so() -> None:

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ropeval.data import Transitions, make_problem
+from ropeval.data import Dataset, Transitions, make_problem
 from ropeval.estimators.estimator import EffectiveSize, Estimated
 from ropeval.evaluation.diagnosis import about_fit, about_log
 from ropeval.evaluation.diagnosis.diagnose import CHECKS, compare_methods, diagnose
 from ropeval.evaluation.diagnosis.evidence import Evidence
-from ropeval.evaluation.result import Coverage, Estimate, Interval
+from ropeval.evaluation.result import Coverage, Estimate, Finding, Interval
 from ropeval.learning.engine import Run, Trained, member_keys
 from ropeval.learning.resample import Resamples
 from tests.problems import Chain, LinearQuadratic
@@ -25,7 +25,14 @@ def calm():
     chain = Chain()
     problem = make_problem(chain.log(200, right=0.7), chain.policy(0.8), GAMMA, draws=2)
     run = Run(member_keys(0, MEMBERS), resamples=Resamples(0, 200))
-    return Evidence(problem, 0.3, np.zeros(MEMBERS, bool), {}, Estimated(np.array([0.3, 0.31])), run)
+    estimated = Estimated(np.array([0.3, 0.31]))
+    return Evidence(problem, 0.3, np.zeros(MEMBERS, bool), {}, estimated, run, bounds=problem.log.bounds)
+
+
+def with_members(calm, *values):
+    """Members that say other things."""
+    lost = np.zeros(len(values), bool)
+    return replace(calm, diverged=lost, estimated=replace(calm.estimated, values=np.array(values)))
 
 
 def test_nothing_fires_without_reason(calm):
@@ -33,7 +40,8 @@ def test_nothing_fires_without_reason(calm):
 
 
 def test_the_worst_comes_first_and_remarks_of_the_method_are_kept(calm):
-    found = diagnose(replace(calm, value=1e3, diverged=np.array([False, True]), remarks=("odd features",)))
+    bad = replace(with_members(calm, 1e3, 1e9), diverged=np.array([False, True]), remarks=("odd features",))
+    found = diagnose(bad)
     assert [f.code for f in found] == ["divergence", "out-of-bounds", "method"]
     assert [f.severity for f in found] == ["severe", "severe", "warning"]
     assert found[2].sentence == "odd features"
@@ -42,7 +50,7 @@ def test_the_worst_comes_first_and_remarks_of_the_method_are_kept(calm):
 def test_every_finding_has_a_sentence_and_says_what_to_do(calm):
     bad = [
         replace(calm, diverged=np.array([True, False])),
-        replace(calm, value=1e3),
+        with_members(calm, 1e3, 1e3),
         replace(calm, coverage=covering(0.9)),
         replace(calm, estimated=replace(calm.estimated, effective=EffectiveSize(2.0, True))),
     ]
@@ -52,7 +60,7 @@ def test_every_finding_has_a_sentence_and_says_what_to_do(calm):
         assert len(found.advice) > 10
         assert found.numbers
         assert found.code in (sys.modules[diagnose.__module__].__doc__ or "")
-    assert len(CHECKS) == 10
+    assert len(CHECKS) == 11
 
 
 # --- what was learned -----------------------------------------------------------------------------------------
@@ -72,10 +80,18 @@ def test_divergence(calm):
 
 
 def test_out_of_bounds(calm):
-    assert about_fit.out_of_bounds(replace(calm, value=9.9)) is None  # rewards up to 1, horizon 10
-    found = about_fit.out_of_bounds(replace(calm, value=10.5))
-    assert found.numbers["high"] == pytest.approx(10.0, rel=1e-5)
-    assert about_fit.out_of_bounds(replace(calm, value=-1.5)).code == "out-of-bounds"
+    """Rewards from −0.1 to 1, a horizon of 10, and episodes that end."""
+    assert about_fit.out_of_bounds(with_members(calm, 9.9, -0.9)) is None
+    some = about_fit.out_of_bounds(with_members(calm, 0.2, 0.5, 17.1))
+    assert some.numbers == pytest.approx({"low": -1.0, "high": 10.0, "outside": 1, "members": 3}, rel=1e-5)
+    assert some.message.startswith("1 of 3 members (17.1) lie outside [-1, 10]")
+    assert some.severity == "warning"
+    most = about_fit.out_of_bounds(with_members(calm, 0.2, -30.0, 17.1))
+    assert most.severity == "severe"
+    every = about_fit.out_of_bounds(with_members(calm, 14.0, 16.0))
+    assert every.message.startswith("the estimate, 15, lies outside")
+    np.testing.assert_array_equal(with_members(calm, 0.2, 17.1, np.nan).used, [True, False, True])
+    np.testing.assert_array_equal(with_members(calm, 14.0, 16.0).used, [True, True])
 
 
 def encoded(calm, features):
@@ -157,14 +173,85 @@ def test_bellman_residual(calm):
         return about_fit.bellman_residual(replace(calm, estimated=replace(calm.estimated, q=q)))
 
     assert ask(noise=(0.1, 0.1)) is None
-    off = ask(unseen=0.05, noise=(0.1, 0.1))  # adds up to 0.5, of an estimate of 0.3
-    assert off.numbers["worth"] == pytest.approx(0.5, abs=0.1)
-    assert "has not seen" in off.message
+    off = ask(unseen=0.05, noise=(0.1, 0.1))
+    _, weight = about_fit.discounted_rows(calm.problem.dataset.starts, GAMMA)
+    here = weight * (1 - np.asarray(calm.problem.log.discount))
+    assert off.numbers["worth"] == pytest.approx(0.05 * weight.sum() / here.sum(), abs=0.1)  # over an episode
+    assert "q is too low by" in off.message
     by_heart = ask(noise=(0.01, 0.03))
     assert "by heart" in by_heart.message
     q = Residuals(calm, unseen=1.0)
     everything = replace(calm, run=Run(member_keys(0, MEMBERS)), estimated=replace(calm.estimated, q=q))
     assert about_fit.bellman_residual(everything) is None  # nothing was held out
+
+
+HAZARD = 0.1
+
+
+def hazard_log(episodes, longest=1000, seed=0):
+    """Every step may be the last, with a probability of a tenth, and then earns 1: q is h/(1 − γ(1−h)) everywhere.
+
+    Episodes of very different lengths; those that last too long are cut off.
+    """
+    rng = np.random.default_rng(seed)
+    lengths = rng.geometric(HAZARD, episodes)
+    ended = lengths <= longest
+    ends = np.cumsum(np.minimum(lengths, longest)) - 1
+    size = int(ends[-1]) + 1
+    done, cut = np.zeros(size, bool), np.zeros(size, bool)
+    done[ends], cut[ends] = ended, ~ended
+    states = rng.standard_normal((size + 1, 1))
+    return Dataset.from_columns(
+        {
+            "observations": states[:-1], "next_observations": states[1:], "actions": rng.integers(2, size=size),
+            "rewards": done.astype(float), "terminations": done, "truncations": cut,
+        }
+    )  # fmt: skip
+
+
+class ConstantQ:
+    """Of every member the same number everywhere."""
+
+    def __init__(self, problem, value):
+        self.problem, self.value = problem, value
+
+    def backup(self, rows):
+        reward, discount = (np.asarray(a, np.float64)[rows] for a in self.problem.transitions.rows[2:])
+        return np.full((MEMBERS, len(rows)), self.value), np.tile(reward + discount * self.value, (MEMBERS, 1))
+
+
+def residual_of(calm, log, off):
+    """The finding for an exact q and a known error of it, and its numbers where it is silent, too."""
+    problem = make_problem(log, Chain.policy(0.5), GAMMA, draws=1)
+    value = HAZARD / (1 - GAMMA * (1 - HAZARD)) + off
+    run = Run(member_keys(0, MEMBERS), resamples=Resamples(0, log.num_episodes))
+    estimated = replace(calm.estimated, q=ConstantQ(problem, value))
+    return about_fit.bellman_residual(replace(calm, problem=problem, value=value, run=run, estimated=estimated))
+
+
+@pytest.mark.parametrize(("episodes", "longest"), [(30, 1000), (300, 1000), (3000, 1000), (300, 8)])
+def test_an_exact_q_has_no_residual_however_long_the_episodes_are(calm, episodes, longest):
+    assert residual_of(calm, hazard_log(episodes, longest), 0.0) is None
+
+
+@pytest.mark.parametrize("longest", [1000, 8])
+@pytest.mark.parametrize("off", [-0.25, 0.25])
+def test_the_residual_is_what_q_is_off_by(calm, off, longest):
+    found = residual_of(calm, hazard_log(3000, longest), off)
+    assert found.numbers["worth"] == pytest.approx(-off, abs=4 * found.numbers["error"])
+    assert found.numbers["error"] < 0.02
+    assert f"too {'high' if off > 0 else 'low'} by" in found.message
+
+
+def test_steps_of_a_long_log_are_taken_as_they_weigh(monkeypatch):
+    starts = np.array([0, 100, 400, 1000])
+    everything, weight = about_fit.discounted_rows(starts, 0.99)
+    monkeypatch.setattr(about_fit, "RESIDUAL_ROWS", 500)
+    some, alike = about_fit.discounted_rows(starts, 0.99)
+    values = np.random.default_rng(0).uniform(size=1000)
+    assert len(some) == 500
+    assert np.average(values[some], weights=alike) == pytest.approx(np.average(values, weights=weight), abs=0.02)
+    assert len(everything) == 1000
 
 
 # --- the log --------------------------------------------------------------------------------------------------
@@ -192,6 +279,31 @@ def test_effective_sample_size(calm):
     assert ask(3.0).severity == "severe"
     assert "never takes" in ask(0.0).message
     assert about_log.effective_sample_size(calm) is None
+
+
+def test_weights_are_graded_by_their_share_and_their_mean(calm):
+    def ask(size, mean=1.0, length=1.0):
+        effective = EffectiveSize(size, False, mean, 0.42, length)
+        return about_log.effective_sample_size(replace(calm, estimated=replace(calm.estimated, effective=effective)))
+
+    assert [ask(size).severity for size in (150.0, 21.0, 19.0, 11.0, 5.0)] == [
+        "note",
+        "note",
+        "warning",
+        "warning",
+        "severe",
+    ]
+    assert [ask(150.0, mean).severity for mean in (0.9, 0.46, 1.6, 0.3, 4.0)] == [
+        "note",
+        *["warning"] * 2,
+        *["severe"] * 2,
+    ]
+    short = ask(19.0, 0.46, 0.5)
+    assert "mean weight 0.46 (1 is right): a hundredth of the episodes carries 42% of the weight" in short.message
+    assert short.message.endswith("short episodes are favoured")
+    assert short.numbers["largest"] == 0.42
+    assert about_log._weight_severity(2_000.0, 100_000, 1.0) == "note"  # so many are enough
+    assert about_log._weight_severity(200.0, 10_000, 1.0) == "severe"
 
 
 def of_log(calm, log, gamma=GAMMA, **estimated):
@@ -244,3 +356,19 @@ def test_disagreement():
     assert "contradicts fqe, wdr" in rope.warnings[0]
     assert wdr.diagnosis[0].numbers == {"rope+fqe": 5.5}
     assert (mean_return.diagnosis, other.diagnosis) == ([], [])
+
+
+def test_who_stands_alone_is_told_so_once():
+    weights = Finding("effective-sample-size", "warning", "effective sample size 76 of 1,200 episodes", "", {})
+    wis = replace(estimate("a", "wis", 0.3, 0.6), diagnosis=[weights])
+    others = [estimate("a", name, 3.0, 4.0) for name in ("fqe", "lspe", "dr")] + [estimate("a", "is", -5.0, 9.0)]
+    alone, *rest = compare_methods([wis, *others], set())
+    assert [r.diagnosis for r in rest] == [[]] * 4
+    (found,) = [f for f in alone.diagnosis if f.code == "disagreement"]
+    assert found.message.startswith("wis stands alone: fqe, lspe, dr all contradict it")
+    assert found.message.endswith("Its weights may be why: effective sample size 76 of 1,200 episodes")
+    assert set(found.numbers) == {"fqe", "lspe", "dr"}
+    # Two camps are no odd one out: each is told.
+    camps = [estimate("a", name, *ends) for name, ends in zip("abcd", [(0, 1), (0, 1), (5, 6), (5, 6)], strict=True)]
+    assert all("contradicts" in r.warnings[0] for r in compare_methods(camps, set()))
+    assert all(r.diagnosis == [] for r in compare_methods([wis, estimate("b", "fqe", 3.0, 4.0)], set())[1:])

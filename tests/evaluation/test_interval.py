@@ -1,12 +1,15 @@
 """Intervals against formulas and against counting how often they hold the truth."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from ropeval.evaluation.interval import acceleration, bias_correction, make_interval, small_sample_factor
+from ropeval.data.bounds import Bounds
+from ropeval.evaluation.interval import acceleration, bias_correction, make_interval, small_sample_factor, within
+from ropeval.evaluation.result import Interval
 from ropeval.learning.resample import Resamples
 
 N = 40
@@ -104,3 +107,13 @@ def test_intervals_of_a_mean_hold_it_as_often_as_they_say(kind):
         found = make_interval(float(sample.mean()), replicates, N, 0.95, kind, partial(np.asarray, counts))
         held.append(found.low <= 0.0 <= found.high)
     assert np.mean(held) == pytest.approx(0.95, abs=0.066)
+
+
+def test_an_interval_ends_where_the_rewards_do():
+    bounds = Bounds(0.0, 100.0)
+    wide = Interval(-298.0, 450.0, 0.95, "t", 4, 50)
+    assert within(wide, bounds, outside=False) == replace(wide, low=0.0, high=100.0)
+    inside = Interval(20.0, 30.0, 0.95, "t", 4, 50)
+    assert within(inside, bounds, outside=False) == inside
+    nothing = within(Interval(100.0, 100.0, 0.95, "percentile", 400, 50), bounds, outside=True)
+    assert (nothing.low, nothing.high, nothing.kind) == (0.0, 100.0, "bounds")

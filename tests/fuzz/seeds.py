@@ -82,6 +82,9 @@ def _policies(folder: Path) -> list[Seed]:
         plain[f"{short.get(part, part)}_{what[0]}"] = array
     np.savez(folder / "p.npz", **plain)
     seeds.append(Seed("npz", {"p.npz": (folder / "p.npz").read_bytes()}, read_policy))
+    chooser = {name: array for name, array in plain.items() if name.startswith("fc")}
+    np.savez(folder / "c.npz", logits_w=plain["mean_w"], logits_b=plain["mean_b"], **chooser)
+    seeds.append(Seed("npz-logits", {"c.npz": (folder / "c.npz").read_bytes()}, read_policy))
     published = [path for path in sorted(PUBLISHED.glob("*_10.*")) if path.stat().st_size < LARGEST]
     return seeds + [Seed(path.stem, {path.name: path.read_bytes()}, read_policy) for path in published]
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ropeval.data import Log
-from ropeval.estimators import behaviour, model
+from ropeval.estimators import behaviour
+from ropeval.estimators.world import prepared as world
 from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import make_method
@@ -39,13 +40,13 @@ def trainings(monkeypatch):
     asked = []
 
     def counting(train):
-        def counted(learner, data, hyper, steps, run, *rest, **options):
-            asked.append(run.part)
-            return train(learner, data, hyper, steps, run, *rest, **options)
+        def counted(learner, data, hyper, steps, run, stage=None):
+            asked.append(stage or run.part)
+            return train(learner, data, hyper, steps, run, stage)
 
         return counted
 
-    for module in (model, behaviour):
+    for module in (world, behaviour):
         monkeypatch.setattr(module, "train", counting(module.train))
     return asked
 
@@ -55,14 +56,15 @@ def values(log, policy, method, members=2):
     return answer(problem, make_method(method, tiny_settings()), Options(members=members)).members
 
 
-@pytest.mark.parametrize(("method", "stage"), [("model", "model"), ("is", "behaviour")])
+@pytest.mark.parametrize(("method", "stage"), [("world", "world"), ("is", "behaviour")])
 def test_three_policies_train_once_and_who_comes_first_does_not_matter(dataset, trainings, method, stage):
     log = Log(dataset, 0.9)
     forwards = [values(log, policy, method) for policy in POLICIES]
-    assert trainings == [stage]
+    assert trainings.count(stage) == 1
+    assert len(trainings) == len(set(trainings))
     log = Log(dataset, 0.9)
     backwards = [values(log, policy, method) for policy in reversed(POLICIES)]
-    assert trainings == [stage] * 2
+    assert trainings.count(stage) == 2
     assert forwards == backwards[::-1]
     assert len({tuple(row) for row in forwards}) == 3
     assert values(Log(dataset, 0.9), POLICIES[1], method) == forwards[1]  # nobody else was asked
@@ -88,7 +90,7 @@ def test_methods_that_ask_alike_share_one_behaviour(dataset, trainings):
     assert trainings == ["behaviour"]
 
 
-@pytest.mark.parametrize("method", ["model", "wis"])
+@pytest.mark.parametrize("method", ["world", "wis"])
 def test_a_resumed_run_finds_what_was_prepared(dataset, tmp_path, monkeypatch, method):
     """Interrupted in the second policy: what the first one's question prepared is not trained again."""
     chosen = own(method, tiny_settings())

@@ -8,6 +8,7 @@ import pytest
 from ropeval.data import Dataset, make_problem
 from ropeval.errors import UserError
 from ropeval.policies import CallablePolicy, Space, load_policy
+from ropeval.policies.policy import draw_actions, log_probs
 from tests.policies.hostile import FILES
 from tests.policies.samples import arrays, save
 
@@ -62,3 +63,29 @@ def test_chances_of_a_function_follow_from_what_it_tells():
     )
     silent = CallablePolicy(lambda o, rng: None, False).fitted(Space(3, 3, discrete=True))
     assert silent.action_probabilities(states) is None
+
+
+def test_a_deterministic_choice_has_the_probabilities_0_and_1():
+    choice = CallablePolicy(lambda o: o[:, 0].astype(int), deterministic=True)
+    states = np.array([[0.0], [1.0]], np.float32)
+    assert not choice.has_probabilities  # until it knows that the actions are discrete
+    fitted = choice.fitted(Space(1, 2, discrete=True))
+    assert fitted.has_probabilities
+    np.testing.assert_array_equal(log_probs(fitted, states, np.array([0, 0])), [0.0, -np.inf])
+    assert not choice.fitted(Space(1, 2, discrete=False)).has_probabilities
+
+
+def test_a_function_may_answer_with_the_words_of_the_log():
+    space = Space(1, 3, discrete=True, action_names=("none", "low", "high"))
+    states, rng = np.array([[0.0], [1.0]], np.float32), np.random.default_rng(0)
+    treat = CallablePolicy(lambda o: np.where(o[:, 0] > 0, "high", "none"), deterministic=True, name="treat")
+    np.testing.assert_array_equal(treat.fitted(space).action_probabilities(states), [[1, 0, 0], [0, 0, 1]])
+    listed = CallablePolicy(lambda o, rng: ["low"] * len(o), deterministic=False).fitted(space)
+    np.testing.assert_array_equal(draw_actions(listed, states, 1, rng), [[1], [1]])
+    numbers = CallablePolicy(lambda o: np.full(len(o), 2), deterministic=True).fitted(space)
+    np.testing.assert_array_equal(draw_actions(numbers, states, 1, rng), [[2], [2]])
+    odd = CallablePolicy(lambda o: ["double"] * len(o), deterministic=True, name="odd").fitted(space)
+    with pytest.raises(UserError, match="policy odd: it gave action 'double', but the log has only none, low, high"):
+        draw_actions(odd, states, 1, rng)
+    with pytest.raises(UserError, match="the log's actions are integers, but it gave <U4"):
+        draw_actions(treat.fitted(Space(1, 3, discrete=True)), states, 1, rng)

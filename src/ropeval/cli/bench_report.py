@@ -37,6 +37,10 @@ def report(
     median, and of the setting that was best, which is chosen with the truth and marked †. The trivial baselines stand
     in all of them. A study that is not finished is reported as far as it is, with what is missing and why.
 
+    Where tasks judge several policies each, as in suite.toml, methods are scored over logs instead: normalised error,
+    order of the policies, coverage, refusals and seconds, for `test` and `dev` apart, and by family of tasks. `ropeval
+    bench report MINE SUITE` sets your own method beside all others.
+
     report.html is one page with everything in it; report.md, report.tex and CSV files hold the same. A report that is
     there already is replaced. docs/guide/studies.md says what each table and figure means.
     """

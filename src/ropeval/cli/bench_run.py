@@ -179,33 +179,30 @@ def _narrowed(
 
 
 def _collect_missing(tasks: "list[Task]", data: Path, policies: Path | None, console: Console) -> "list[Task]":
-    """Collect what is not there yet; returns the tasks that can be run. Without --policies, a task whose policies
-    are published elsewhere is skipped, with a line that says what it needs."""
+    """Collect what is not there yet; returns the tasks that can be run. A task whose policies are published elsewhere
+    and not at hand is skipped, with a line that says what it needs."""
     from ropeval.bench.data.collect import collect
-    from ropeval.bench.data.policy_files import locate
+    from ropeval.bench.data.policy_files import PoliciesMissing, locate_all
     from ropeval.bench.data.task_data import is_collected
-    from ropeval.bench.data.tasks import ROLES
+    from ropeval.bench.data.workers import worker_pool
     from ropeval.cli.progress import collecting_progress
 
     skipped: dict[str, UserError] = {}
     missing = [task for task in tasks if not is_collected(task, data)]
     for task in missing:  # what is not there is said before the first hour, not after it
         try:
-            for role in ROLES:
-                locate(task, role, policies)
-        except UserError as error:
-            if policies is not None or not any(task.policy(role).files for role in ROLES):
-                raise
+            locate_all(task, policies)
+        except PoliciesMissing as error:
             skipped[task.name] = error
     if len(skipped) == len(tasks):
         raise next(iter(skipped.values()))
     for name, why in skipped.items():
         console.print(f"skipped {name}: {why}", markup=False, highlight=False, soft_wrap=True)
-    for task in missing:
-        if task.name in skipped:
-            continue
-        with interruptible("the same command"), collecting_progress(task.name, console) as report:
-            collect(task, data, policies, report=report)
+    with interruptible("the same command"), worker_pool() as pool:
+        for task in missing:
+            if task.name not in skipped:
+                with collecting_progress(task.name, console) as report:
+                    collect(task, data, policies, report=report, pool=pool)
     return [task for task in tasks if task.name not in skipped]
 
 

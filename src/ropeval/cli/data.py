@@ -48,7 +48,7 @@ def info(
 
     from ropeval.cli.progress import stderr
     from ropeval.data import load_dataset
-    from ropeval.data.column_names import parse_columns
+    from ropeval.data.column_names import parse_columns, said_flags
     from ropeval.data.formats import recognise
     from ropeval.data.quality import summarise
     from ropeval.report.log_summary import print_summary, summary_json
@@ -57,7 +57,7 @@ def info(
     source = recognise(log)
     with stderr().status("reading the log"):
         dataset = load_dataset(log, mapped)
-        summary = summarise(dataset)
+        summary = summarise(dataset, said_flags(mapped).get("terminations", False))
     if json:
         print(jsonlib.dumps(summary_json(log, source.format.name, summary, dataset.notices), indent=1))
         return
@@ -129,12 +129,13 @@ def check(log: LogArgument, columns: ColumnsOption = None) -> None:
     """Read a log whole and say what is wrong with it. Exit code 0: nothing; 1: warnings; 2: it cannot be used."""
     from ropeval.cli.progress import stderr
     from ropeval.data import load_dataset
-    from ropeval.data.column_names import parse_columns
+    from ropeval.data.column_names import parse_columns, said_flags
     from ropeval.data.quality import log_warnings
 
+    mapped = parse_columns(columns or [])
     with stderr().status("reading the log"):
-        dataset = load_dataset(log, parse_columns(columns or []))
-        warnings = log_warnings(dataset)
+        dataset = load_dataset(log, mapped)
+        warnings = log_warnings(dataset, said_flags(mapped).get("terminations", False))
     print(repr(dataset))
     for notice in dataset.notices:
         print(f"note: {notice}")

@@ -10,7 +10,9 @@ import typer
 from ropeval.cli.evaluate import OverwriteOption, ResumeOption, answer
 from ropeval.evaluation.options import make_options
 
+METHODS = ["mean-return", "mean-reward", "world", "fqe", "rope+fqe"]
 SETTINGS: dict[str, dict[str, Any]] = {  # small networks for a small task, so that it takes a minute or two
+    "world": {"width": 128, "steps": 5_000},
     "fqe": {"width": 64, "steps": 10_000, "tau": 0.05, "learning_rate": 1e-3},
     "rope": {"width": 64, "steps": 5_000, "learning_rate": 1e-3},
 }
@@ -35,7 +37,7 @@ def demo(
 
     with resources.as_file(resources.files("ropeval.demo")) as folder:
         known = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
-        given = {"gamma": known["gamma"], "members": members, "seed": seed, "settings": SETTINGS}
+        given = {"gamma": known["gamma"], "members": members, "seed": seed, "method": METHODS, "settings": SETTINGS}
         options = make_options({**given, "draws": 4}, "--")  # instead of 8, for the sake of the clock
         policies = [load_policy(folder / "policies" / f"{name}.npz") for name in known["policies"]]
         session = Session(load_dataset(folder / "log.npz"), policies, options)

@@ -29,7 +29,7 @@ Examples:
 
   ropeval evaluate visits.csv policy.onnx --columns observations=age,dose* --columns episode_ids=patient
 
-  ropeval evaluate log.npz ppo.zip+vecnormalize.pkl sac.zip@mean
+  ropeval evaluate log.npz ppo.zip+vecnormalize.pkl old=runs/1/sac.zip@mean
 
   ropeval evaluate log.npz policy.npz@mean --method fqe --set fqe.layer_norm=true --json
 """
@@ -38,7 +38,7 @@ PoliciesArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="POLICY",
-        help=f"FILE[+STATISTICS][@stochastic|@mean|@offset]: {POLICY_FILES}; or {POLICY_WORDS}.",
+        help=f"[NAME=]FILE[+STATISTICS][@stochastic|@mean|@offset]: {POLICY_FILES}; or {POLICY_WORDS}.",
     ),
 ]
 
@@ -91,20 +91,22 @@ def evaluate(
     from ropeval.cli.progress import stderr
     from ropeval.cli.truth import read_truth
     from ropeval.data import load_dataset
-    from ropeval.data.column_names import parse_columns
+    from ropeval.data.column_names import parse_columns, said_flags
     from ropeval.data.quality import log_warnings
     from ropeval.evaluation.session import Session
-    from ropeval.policies import load_policy
+    from ropeval.policies.given import load_policies
 
     options = read_options({name: value for name, value in given.items() if value not in (None, [])}, config)
     console = stderr()
     with console.status("reading the log and asking the policies"):
-        dataset = load_dataset(log, parse_columns(options.columns))
-        session = Session(dataset, [load_policy(spec) for spec in policies], options)
+        mapped = parse_columns(options.columns)
+        dataset = load_dataset(log, mapped)
+        session = Session(dataset, load_policies(policies), options)
     known = read_truth(truth, [p.name for p in session.policies]) if truth else None
     seen = dataset.observations[:NOTED]
     of_policies = [note for policy in session.policies for note in policy.notes(seen)]
-    for notice in (*dataset.notices, *log_warnings(dataset), *of_policies):
+    single_steps = options.gamma == 0 or said_flags(mapped).get("terminations", False)
+    for notice in (*dataset.notices, *log_warnings(dataset, single_steps), *of_policies):
         console.print(f"note: {notice}", highlight=False, markup=False)
     folder = out or Path("ropeval-results") / f"{Path(log).stem}-{session.fingerprint[:8]}"
     answer(session, folder, known, resume, overwrite, as_json=json)

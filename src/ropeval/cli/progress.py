@@ -95,13 +95,15 @@ def collecting_progress(title: str, console: Console) -> Iterator[Callable[["Str
 
 
 @contextmanager
-def training_progress(title: str, steps: int, console: Console) -> Iterator[Callable[[int, dict[str, float]], None]]:
+def training_progress(
+    title: str, total: int, unit: str, console: Console
+) -> Iterator[Callable[[int, dict[str, float]], None]]:
     with percent_bar(console, transient=False) as bar:
-        task = bar.add_task(f"{escape(title)}  training", total=steps)
+        task = bar.add_task(f"{escape(title)}  training", total=total)
 
         def report(done: int, line: dict[str, float]) -> None:
             stop_if_pressed()
             earned = f"return {line['return']:.4g} ± {line['return_se']:.2g}"
-            bar.update(task, completed=done, description=f"{escape(title)}  {done:,} steps, {earned}")
+            bar.update(task, completed=done, description=f"{escape(title)}  {done:,} {unit}, {earned}")
 
         yield report

@@ -1,6 +1,8 @@
 """What the columns of a log are called: Minari's names, what others call them, and what the user says.
 
-`--columns terminations=done` and `--columns observations=s0,s1,x*` map a log's own names to ours.
+`--columns terminations=done` and `--columns observations=s0,s1,x*` map a log's own names to ours. Three things that can
+be said there are no columns: `truncations=never`, `terminations=always` (every row is an episode of its own, as in the
+log of a bandit), and `action_names=none,low,high`, the order in which words for actions are numbered.
 """
 
 import fnmatch
@@ -21,13 +23,16 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "next_observations": ("next_observation", "next_obs", "next_states", "next_state"),
     "episode_ids": ("episode_id", "episode", "episodes", "trajectory_id", "traj_id"),
     "log_probs": ("log_prob", "action_log_probs", "logp"),
+    "propensities": ("propensity", "pscore", "pscores", "action_prob", "action_probability"),
     "num_actions": (),
     "time": ("timestep", "step", "t"),
 }
 REQUIRED = ("observations", "actions", "rewards", "terminations", "truncations")
+UNNUMBERED = ("propensities",)  # `action_prob_0`, `action_prob_1`, … are those of all actions, not of the logged one
 AMBIGUOUS = ("done", "dones", "end", "ends", "last", "is_last")
 DIGITS = 9  # of a number in a column's name; Python reads no integer of thousands
-NEVER = "never"  # instead of a column of flags
+NEVER, ALWAYS = "never", "always"  # instead of a column of flags
+ACTION_NAMES = "action_names"
 
 
 def parse_columns(assignments: Iterable[str]) -> Mapped:
@@ -46,24 +51,40 @@ def parse_columns(assignments: Iterable[str]) -> Mapped:
 
 def check_names(names: Iterable[str]) -> None:
     for name in names:
-        if name not in ALIASES:
-            raise unknown_name("column of a log", name, list(ALIASES))
+        if name not in ALIASES and name != ACTION_NAMES:
+            raise unknown_name("column of a log", name, [*ALIASES, ACTION_NAMES])
+
+
+def said_flags(mapped: Mapping[str, list[str]]) -> dict[str, bool]:
+    """Flags that are the same in every row, because the user says so."""
+    said = {name: value == [ALWAYS] for name, value in mapped.items() if value in ([NEVER], [ALWAYS])}
+    for name, always in said.items():
+        if name not in ("terminations", "truncations") or (always and name == "truncations"):
+            raise UserError(
+                f"--columns {name}={mapped[name][0]}: only terminations and truncations can be said never to happen, "
+                "and only terminations always"
+            )
+    return {"truncations": False} | said if said.get("terminations") else said
 
 
 def find_names(available: Sequence[str], mapped: Mapping[str, list[str]], source: str) -> dict[str, list[str]]:
     """Which of the `available` columns are which of ours: as mapped, else by name, alias, or number (`obs_0`)."""
     check_names(mapped)
+    said = said_flags(mapped)
     found = {}
     for ours, aliases in ALIASES.items():
-        if ours in mapped:
-            if mapped[ours] != [NEVER]:
-                found[ours] = _matching(mapped[ours], available, ours, source)
+        if ours in said:
             continue
+        if ours in mapped:
+            found[ours] = _matching(mapped[ours], available, ours, source)
+            continue
+        if ours == "log_probs" and "propensities" in mapped:
+            continue  # who names the probabilities means them, perhaps in a column that is called log_probs
         for name in (ours, *aliases):
             if name in available:
                 found[ours] = [name]
                 break
-            numbered = numbered_columns(name, available, source)
+            numbered = [] if ours in UNNUMBERED else numbered_columns(name, available, source)
             if numbered:
                 found[ours] = numbered
                 break
@@ -125,10 +146,7 @@ def check_found(
     found: Mapping[str, object], mapped: Mapping[str, list[str]], available: Sequence[str], source: str
 ) -> None:
     """Refuse a log that lacks a needed column. With episode_ids, truncations follow from the ends of episodes."""
-    never = [name for name, value in mapped.items() if value == [NEVER]]
-    for name in never:
-        if name not in ("terminations", "truncations"):
-            raise UserError(f"--columns {name}={NEVER}: only terminations and truncations can be said never to happen")
-    missing = [name for name in REQUIRED if name not in found and name not in never]
+    said = said_flags(mapped)
+    missing = [name for name in REQUIRED if name not in found and name not in said]
     if missing and not (missing == ["truncations"] and "episode_ids" in found):
         raise UserError(missing_message(source, missing, available))

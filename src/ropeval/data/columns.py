@@ -1,7 +1,7 @@
 """The working form of a log: a folder with one flat `.npy` per column, memory-mapped when it is read.
 
 FOLDER/columns.json        format, version, shape and type of every column, number of discrete actions, notices of
-                           the conversion, and free `metadata`
+                           the conversion, names of observations and actions, and free `metadata`
 FOLDER/observations.npy …  one file per field of `Dataset`, rows in order, episodes in order
 
 Nothing is copied on opening, so a log may be larger than memory, and a million steps open in a blink. A folder is
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data.dataset import Dataset, check_same_task, merge_notices
+from ropeval.data.probabilities import check_log_probs
 from ropeval.errors import UserError
 from ropeval.files import UNREADABLE, release, unwritable
 
@@ -123,6 +124,7 @@ class ColumnsWriter:
                 "format": FORMAT,
                 "version": VERSION,
                 "num_actions": self._num_actions,
+                "names": {"observations": self._first.observation_names, "actions": self._first.action_names},
                 "columns": {
                     name: {"shape": self._files[name].shape, "dtype": str(self._files[name].dtype)}
                     for name in self._names
@@ -194,7 +196,10 @@ def open_columns(folder: str | Path) -> Dataset:
             _check_finite(folder, name, columns[name])
     num_actions = about["num_actions"]
     _check_discrete(folder, columns["actions"], num_actions)
-    return Dataset(**columns, num_actions=num_actions, name=str(folder), notices=tuple(about["notices"]))
+    if "log_probs" in columns:
+        check_log_probs(columns["log_probs"], num_actions is not None, str(folder))
+    made = Dataset(**columns, num_actions=num_actions, name=str(folder), notices=tuple(about["notices"]))  # type: ignore[arg-type]
+    return made.named(*about["names"])
 
 
 def read_metadata(folder: str | Path) -> dict[str, Any]:
@@ -220,6 +225,11 @@ def _read_index(folder: Path) -> dict[str, Any]:
         if not fits or not (num_actions is None or (isinstance(num_actions, int) and num_actions > 0)):
             raise ValueError("fields of the wrong type")
         about["notices"] = [str(notice) for notice in notices]
+        names = about.get("names", {})  # younger than the format
+        held = [names.get(of) for of in ("observations", "actions")]
+        if not all(some is None or isinstance(some, list) for some in held):
+            raise ValueError("names that are no lists")
+        about["names"] = [some and [str(name) for name in some] for some in held]
     except UserError:
         raise
     except (*UNREADABLE, RecursionError) as error:

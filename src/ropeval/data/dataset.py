@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data.column_names import check_found
+from ropeval.data.probabilities import check_log_probs, from_propensities
 from ropeval.errors import UserError
 from ropeval.files import release
+from ropeval.notebook import ShownInNotebook
 from ropeval.policies.policy import Space
 
 Floats = NDArray[np.float32]
@@ -20,7 +22,7 @@ HASHED = 1 << 18  # rows at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(ShownInNotebook):
     """N logged steps in E episodes. Make it with `Dataset.from_columns`, which checks everything.
 
     `starts[e]:starts[e+1]` are the rows of episode e. A step whose successor is unknown has been dropped,
@@ -37,6 +39,8 @@ class Dataset:
     starts: NDArray[np.int64]  # [E + 1]
     log_probs: Floats | None = None  # [N] log-probability of the logged action under the behaviour policy
     num_actions: int | None = None  # None: continuous actions
+    observation_names: tuple[str, ...] | None = None  # [S] what the log calls them
+    action_names: tuple[str, ...] | None = None  # [A] of the numbers of an action, or of the discrete actions
     name: str = "log"
     notices: tuple[str, ...] = field(default=())
 
@@ -51,9 +55,39 @@ class Dataset:
     def space(self) -> Space:
         """What a policy must fit: sizes, and the range of the logged actions."""
         if self.num_actions is not None:
-            return Space(self.observations.shape[1], self.num_actions, discrete=True)
+            return Space(self.observations.shape[1], self.num_actions, discrete=True, action_names=self.action_names)
         low, high = self.actions.min(axis=0), self.actions.max(axis=0)
         return Space(self.observations.shape[1], self.actions.shape[1], discrete=False, low=low, high=high)
+
+    @property
+    def labels(self) -> tuple[list[str], list[str]]:
+        """What to call the numbers of an observation [S], and those of an action or the discrete actions [A]."""
+        observations = [f"observations[{i}]" for i in range(self.observations.shape[1])]
+        if self.num_actions is None:
+            actions = [f"actions[{i}]" for i in range(self.actions.shape[1])]
+        else:
+            actions = [f"action {i}" for i in range(self.num_actions)]
+        return list(self.observation_names or observations), list(self.action_names or actions)
+
+    def named(self, observations: Sequence[str] | None = None, actions: Sequence[str] | None = None) -> "Dataset":
+        """The same log with names for observations and actions; of discrete actions there may be more than occur."""
+        width = self.observations.shape[1]
+        if observations is not None and len(observations) != width:
+            raise UserError(f"{self.name}: {len(observations)} names for observations of {width} numbers")
+        has = self.num_actions if self.num_actions is not None else self.actions.shape[1]
+        if actions is not None and (len(actions) < has or (self.num_actions is None and len(actions) > has)):
+            unit = "discrete actions" if self.num_actions is not None else "numbers per action"
+            raise UserError(f"{self.name}: action_names gives {len(actions)} names, but the log has {has} {unit}")
+        if actions is not None and len(set(actions)) < len(actions):
+            raise UserError(
+                f"{self.name}: action_names says {', '.join(actions)}; every action needs a name of its own"
+            )
+        return replace(
+            self,
+            observation_names=self.observation_names if observations is None else tuple(observations),
+            action_names=self.action_names if actions is None else tuple(actions),
+            num_actions=self.num_actions if actions is None or self.num_actions is None else len(actions),
+        )
 
     @cached_property
     def sha256(self) -> str:
@@ -116,9 +150,15 @@ class Dataset:
             starts=np.concatenate(starts).astype(np.int64),
             log_probs=join("log_probs") if with_probs else None,
             num_actions=max(counts) if counts else None,
+            observation_names=_shared([p.observation_names for p in parts]),
+            action_names=_shared([p.action_names for p in parts]),
             name=name,
             notices=merge_notices(n for p in parts for n in p.notices),
         )
+
+
+def _shared(names: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    return names[0] if all(other == names[0] for other in names) else None
 
 
 def check_same_task(first: Dataset, part: Dataset) -> None:
@@ -169,7 +209,7 @@ def _build(raw: dict[str, NDArray[Any]], name: str, notices: list[str]) -> Datas
     terminations = _flags(columns, "terminations", steps, name)
     known = "truncations" in columns  # otherwise every episode that did not terminate was cut off at its end
     truncations = _flags(columns, "truncations", steps, name) if known else np.zeros(steps, bool)
-    log_probs = _vector(columns, "log_probs", steps, name) if "log_probs" in columns else None
+    log_probs = _log_probs(columns, steps, name, num_actions is not None, notices)
     following = _matrix(columns, "next_observations", steps, name) if "next_observations" in columns else None
     if following is not None and following.shape != observations.shape:
         raise UserError(
@@ -201,6 +241,8 @@ def _build(raw: dict[str, NDArray[Any]], name: str, notices: list[str]) -> Datas
             starts = np.concatenate([[0], np.cumsum(keep)])[starts]
             observations, actions, rewards, following = (a[keep] for a in (observations, actions, rewards, following))
             terminations, truncations = terminations[keep], truncations[keep]
+            cut = starts[1:][np.isin(last, lost) & (np.diff(starts) > 0)] - 1  # where these episodes now end
+            truncations[cut] = True
             log_probs = log_probs[keep] if log_probs is not None else None
             if not keep.any():
                 raise UserError(
@@ -296,6 +338,19 @@ def _matrix(columns: dict[str, NDArray[Any]], key: str, steps: int, name: str) -
     if array.shape[1] == 0:
         raise UserError(f"{name}: {key} has shape {array.shape}; each row needs at least one number")
     return _numbers(array, key, name)
+
+
+def _log_probs(
+    columns: dict[str, NDArray[Any]], steps: int, name: str, discrete: bool, notices: list[str]
+) -> Floats | None:
+    if "log_probs" in columns:
+        values = _vector(columns, "log_probs", steps, name)
+        check_log_probs(values, discrete, name)
+        return values
+    if "propensities" not in columns:
+        return None
+    notices.append("the log holds probabilities of its actions (propensities); their logarithms are used as log_probs")
+    return from_propensities(_vector(columns, "propensities", steps, name), discrete, name)
 
 
 def _flags(columns: dict[str, NDArray[Any]], key: str, steps: int, name: str) -> NDArray[np.bool_]:

@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ropeval.data.column_names import Mapped
+from ropeval.data.column_names import ACTION_NAMES, Mapped
 from ropeval.data.dataset import Dataset
 from ropeval.data.guarded_read import try_out
 from ropeval.data.readers import FORMATS, LogFormat
+from ropeval.data.readers.frame import Table, read_frame
 from ropeval.errors import UserError, either
 
+LogLike = Dataset | str | Path | Table
 START = 512  # bytes by which a file is recognised
 LONGEST = 1000  # characters of a message: names and values in it may come from a hostile file
 READS = either([known.about for known in FORMATS])
@@ -30,7 +32,8 @@ class Source(NamedTuple):
     def parts_here(self, mapped: Mapped) -> Iterator[Dataset]:
         """The same without a trial in a process of its own."""
         try:
-            yield from self.format.read(self.path, mapped)
+            for part in self.format.read(self.path, mapped):
+                yield part.named(actions=mapped.get(ACTION_NAMES))
         except UserError as error:
             message = " ".join(str(error).split())
             raise UserError(message if len(message) <= LONGEST else message[:LONGEST] + " …") from error
@@ -71,14 +74,27 @@ def _start(path: Path) -> bytes:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def load_dataset(path: str | Path, columns: Mapping[str, str | list[str]] | None = None) -> Dataset:
-    """Read a log of any format that `ropeval.data.readers` lists.
+def load_dataset(log: LogLike, columns: Mapping[str, str | list[str]] | None = None) -> Dataset:
+    """A log of any format that `ropeval.data.readers` lists, by its path; or of a table: a frame of pandas or polars, a
+    list of dicts, a dict of columns.
 
-    `columns` maps names where the log's own are not understood: {"rewards": "r", "observations": ["s0", "s1"]}.
+    `columns` maps names where the log's own are not understood:
+
+    >>> visits = [{"age": 41, "drug": "low", "cured": 0.0}, {"age": 67, "drug": "high", "cured": 1.0}]
+    >>> names = {"observations": "age", "actions": "drug", "rewards": "cured", "terminations": "always"}
+    >>> load_dataset(visits, names | {"action_names": ["none", "low", "high"]}).actions
+    array([1, 2], dtype=int32)
     """
-    source = recognise(path)
+    if isinstance(log, Dataset):
+        if columns:
+            raise UserError(f"{log.name}: this log has been read already; give columns where it is read")
+        return log
+    if not isinstance(log, str | Path):
+        mapped = as_mapped(columns)
+        return read_frame(log, mapped).named(actions=mapped.get(ACTION_NAMES))
+    source = recognise(log)
     parts = list(source.parts(as_mapped(columns)))
-    return parts[0] if len(parts) == 1 else Dataset.concatenate(parts, name=str(path))
+    return parts[0] if len(parts) == 1 else Dataset.concatenate(parts, name=str(log))
 
 
 def as_mapped(columns: Mapping[str, str | list[str]] | None) -> Mapped:

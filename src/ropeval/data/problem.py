@@ -1,6 +1,5 @@
 """One question, and its two sides: the `Log`, which all policies share, and a policy, which is asked once, here."""
 
-import math
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,19 +10,21 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data.bounds import Bounds, known_length, value_bounds
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
 from ropeval.data.streaming import Pairs, Stored, spill
 from ropeval.data.transitions import Transitions, fits, lay_out
 from ropeval.errors import UserError, unknown_name
 from ropeval.files import release
-from ropeval.policies.policy import Policy, draw_actions, draw_in_blocks
+from ropeval.policies.policy import Policy, draw_actions, draw_in_blocks, every_action
 
 Floats = NDArray[np.float32]
 Made = TypeVar("Made")
 Protocol = Literal["standard", "paper"]
 PROTOCOLS: tuple[Protocol, ...] = ("standard", "paper")
-DEFAULT_DRAWS = 8  # actions of a stochastic policy per state
+DEFAULT_DRAWS = 8  # actions of a stochastic policy per state, where they are not
+EXACT = 16  # discrete actions or fewer, all of which are looked at
 STD_FLOOR = 1e-5
 ASKED = 16_384  # states whose features are made at a time
 
@@ -71,25 +72,48 @@ class Log:
         ends = self.dataset.terminations if self.protocol == "standard" else _episode_ends(self.dataset)
         return jnp.asarray(np.where(ends, 0.0, self.gamma).astype(np.float32))  # [N]
 
+    @cached_property
+    def bounds(self) -> Bounds:
+        """What any policy can be worth. The paper's code takes [r_min, r_max]/(1−γ), whatever ends."""
+        if self.protocol == "paper":
+            return value_bounds(self.dataset, self.gamma, ends=False)
+        return value_bounds(self.dataset, self.gamma, known_length(self.dataset))
+
     def problem(self, policy: Policy, seed: int = 0, draws: int | None = None) -> "Problem":
-        """Draw the policy's actions for every next and initial state, and lay everything out for training."""
+        """Ask the policy about every next and initial state, and lay everything out for training.
+
+        Where it is no dearer than drawing, and nobody asks for draws, a policy that tells the probabilities of its
+        actions is asked for them all: expectations are then sums, and nothing is left to the luck of the draw.
+        """
         if draws is not None and draws < 1:
             raise UserError(f"{draws} actions per state were asked for; at least 1 is needed")
         data = self.dataset
         policy = policy.fitted(data.space)
         count = 1 if policy.deterministic else (draws or (1 if self.protocol == "paper" else DEFAULT_DRAWS))
         logged = self.pairs(_action_width(data, policy))
-        held = fits(logged.shape, (count, *logged.shape))
+        choices = policy.action_size if policy.discrete and policy.has_probabilities else None
+        exact = count > 1 and draws is None and choices is not None and choices <= EXACT
+        exact = exact and fits(logged.shape, (choices or 0, *logged.shape))
+        held = exact or fits(logged.shape, (count, *logged.shape))
 
-        def drawn(observations: Floats, purpose: int) -> Pairs:
-            asked = (policy, observations, count, np.random.default_rng([seed, purpose]))
-            actions = draw_actions(*asked) if held else spill(draw_in_blocks(*asked))
-            return replace(logged, observations=observations, actions=actions)
+        def asked(observations: Floats, purpose: int) -> tuple[Pairs, Floats | None]:
+            rng, weight = np.random.default_rng([seed, purpose]), None
+            if exact:
+                actions, weight = every_action(policy, observations, rng)
+            elif held:
+                actions = draw_actions(policy, observations, count, rng)
+            else:
+                actions = spill(draw_in_blocks(policy, observations, count, rng))
+            return replace(logged, observations=observations, actions=actions), weight
 
-        pairs = AskedPairs(logged, drawn(data.next_observations, 1), drawn(data.initial_observations, 2))
+        following, next_weight = asked(data.next_observations, 1)
+        initial, initial_weight = asked(data.initial_observations, 2)
         x = self.once(("x", logged.width), lambda: jnp.asarray(logged[:])) if held else logged
-        transitions = lay_out(x, pairs.following, pairs.initial, self.reward, self.discount, data.starts)
-        return Problem(self, policy, transitions, pairs)
+        weights = (next_weight, initial_weight)
+        transitions = lay_out(
+            x, following, initial, self.reward, self.discount, data.starts, weights, code=logged.width or 0
+        )
+        return Problem(self, policy, transitions, AskedPairs(logged, following, initial))
 
 
 class AskedPairs(NamedTuple):
@@ -123,9 +147,8 @@ class Problem:
 
     @property
     def reward_bound(self) -> float:
-        """No policy can be worth more than max|r|/(1−γ), if the log shows the largest reward. None seen: no bound."""
-        largest = float(np.abs(self.dataset.rewards).max())
-        return largest / (1.0 - self.gamma) if largest > 0.0 else math.inf
+        """max|r|/(1−γ), the largest size of a value however long episodes are; far beyond it, training has diverged."""
+        return value_bounds(self.dataset, self.gamma).reach
 
     def with_features(self, make: Callable[[Floats, NDArray[Any]], Floats]) -> Transitions:
         """Other features of the same pairs, [n, d] from raw states [n, S] and actions [n, A], or [n] discrete ones.
@@ -137,7 +160,7 @@ class Problem:
         hold = (lambda blocks: jnp.asarray(np.concatenate(list(blocks)))) if fits(*shapes[:2]) else _stored
         x, next_x, initial_x = (hold(_made(pairs, make, ASKED)) for pairs in self.pairs)
         rows = self.transitions.rows._replace(x=x, next_x=next_x)
-        return Transitions(rows, initial_x, starts=self.transitions.starts)
+        return replace(self.transitions, rows=rows, initial_x=initial_x)
 
     def with_logged_actions(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> Transitions:
         """Some rows of the log, and as the next action of each the logged one of another row, instead of π_e's."""
@@ -146,7 +169,8 @@ class Problem:
         next_x = replace(x, observations=states, actions=logged[:, None], action_rows=actions)
         reward, discount = (np.asarray(a)[rows] for a in (self.log.reward, self.log.discount))
         starts = np.searchsorted(rows, self.dataset.starts)  # of the episodes among these rows
-        return lay_out(x, next_x, self.pairs.initial, reward, discount, starts)
+        weights = (None, self.transitions.initial_weight)
+        return lay_out(x, next_x, self.pairs.initial, reward, discount, starts, weights)
 
 
 def make_problem(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
+from ropeval.data.probabilities import looks_like_propensities
 from ropeval.files import release
 
 COMPARED = 200_000  # rows by which equal columns are looked for
@@ -42,22 +43,24 @@ class Summary:
     observations: Ranges
     actions: Ranges | NDArray[np.int64]  # or how often each discrete action was taken
     log_probs: Ranges | None  # of the logged actions, where the log has them
+    labels: tuple[list[str], list[str]]  # of observations and actions
     constant: list[str]  # columns that never change
     equal: list[tuple[str, str]]  # columns that are the same
     warnings: list[str]
 
 
-def summarise(dataset: Dataset) -> Summary:
-    """One pass over every column, in blocks."""
+def summarise(dataset: Dataset, single_steps: bool = False) -> Summary:
+    """One pass over every column, in blocks. `single_steps`: that episodes have one step is no surprise."""
     lengths = np.diff(dataset.starts)
     last = dataset.starts[1:][lengths > 0] - 1
     terminated, truncated = int(dataset.terminations[last].sum()), int(dataset.truncations[last].sum())
     observations = ranges(dataset.observations)
     rewards = ranges(dataset.rewards[:, None])
     actions = ranges(dataset.actions) if dataset.num_actions is None else _counts(dataset)
-    constant = [f"observations[{i}]" for i in np.flatnonzero(observations.low == observations.high)]
+    labels, action_labels = dataset.labels
+    constant = [labels[i] for i in np.flatnonzero(observations.low == observations.high)]
     if isinstance(actions, Ranges):
-        constant += [f"actions[{i}]" for i in np.flatnonzero(actions.low == actions.high)]
+        constant += [action_labels[i] for i in np.flatnonzero(actions.low == actions.high)]
     return Summary(
         steps=len(dataset),
         episodes=dataset.num_episodes,
@@ -70,9 +73,10 @@ def summarise(dataset: Dataset) -> Summary:
         observations=observations,
         actions=actions,
         log_probs=None if dataset.log_probs is None else ranges(dataset.log_probs[:, None]),
+        labels=(labels, action_labels),
         constant=constant,
         equal=_equal_columns(dataset, set(constant)),
-        warnings=warnings_of(dataset, observations, rewards, actions),
+        warnings=warnings_of(dataset, observations, rewards, actions, single_steps),
     )
 
 
@@ -90,14 +94,23 @@ def ranges(matrix: NDArray[Any]) -> Ranges:
 
 
 def warnings_of(
-    dataset: Dataset, observations: Ranges, rewards: Ranges, actions: Ranges | NDArray[np.int64]
+    dataset: Dataset,
+    observations: Ranges,
+    rewards: Ranges,
+    actions: Ranges | NDArray[np.int64],
+    single_steps: bool = False,
 ) -> list[str]:
     """Sentences, each with what to do."""
-    found = _flag_warnings(dataset) + _boundary_warnings(dataset)
+    found = _flag_warnings(dataset, single_steps) + _boundary_warnings(dataset)
     if _looks_standardised(observations):
         found.append(
             "every observation column has mean 0 and standard deviation 1: the log looks normalised. Policies are "
             "asked about the observations as they are logged; a policy that expects raw ones needs the raw log"
+        )
+    if dataset.log_probs is not None and dataset.num_actions is None and looks_like_propensities(dataset.log_probs):
+        found.append(
+            "every log_prob lies between 0 and 1: are these densities, not their logarithms? Densities belong into "
+            "propensities"
         )
     if rewards.low[0] == rewards.high[0]:
         found.append(f"every reward is {rewards.low[0]:g}: only the lengths of episodes tell policies apart")
@@ -113,18 +126,20 @@ def warnings_of(
     else:
         unused = np.flatnonzero(actions == 0)
         if len(unused):
-            shown = ", ".join(map(str, unused[:10]))
+            names = dataset.action_names or range(len(actions))
+            shown = ", ".join(str(names[i]) for i in unused[:10])
             found.append(f"discrete actions that never occur: {shown}; of their effect the log says nothing")
     return found
 
 
-def log_warnings(dataset: Dataset) -> list[str]:
+def log_warnings(dataset: Dataset, single_steps: bool = False) -> list[str]:
     """The warnings alone."""
     actions = ranges(dataset.actions) if dataset.num_actions is None else _counts(dataset)
-    return warnings_of(dataset, ranges(dataset.observations), ranges(dataset.rewards[:, None]), actions)
+    rewards = ranges(dataset.rewards[:, None])
+    return warnings_of(dataset, ranges(dataset.observations), rewards, actions, single_steps)
 
 
-def _flag_warnings(dataset: Dataset) -> list[str]:
+def _flag_warnings(dataset: Dataset, single_steps: bool) -> list[str]:
     lengths = np.diff(dataset.starts)
     episodes, last = int((lengths > 0).sum()), dataset.starts[1:][lengths > 0] - 1
     ended = int(dataset.terminations[last].sum())
@@ -144,8 +159,11 @@ def _flag_warnings(dataset: Dataset) -> list[str]:
             )
     if episodes == 1 and len(dataset) > 2000:
         found.append("the whole log is one episode: are the ends of episodes marked?")
-    if (lengths <= 1).mean() > 0.5 and dataset.num_episodes > 10:
-        found.append("most episodes have a single step: are terminations or truncations true on every row by mistake?")
+    if (lengths <= 1).mean() > 0.5 and dataset.num_episodes > 10 and not single_steps:
+        found.append(
+            "most episodes have a single step: are terminations or truncations true on every row by mistake? (In the "
+            "log of a bandit they are, and γ is 0)"
+        )
     return found
 
 
@@ -199,9 +217,10 @@ def _returns(dataset: Dataset) -> NDArray[np.float64]:
 def _equal_columns(dataset: Dataset, constant: set[str]) -> list[tuple[str, str]]:
     """Pairs of columns with the same values, judged by evenly spaced rows."""
     every = max(1, len(dataset) // COMPARED)
-    columns = [(f"observations[{i}]", c) for i, c in enumerate(np.asarray(dataset.observations[::every]).T)]
+    labels, action_labels = dataset.labels
+    columns = list(zip(labels, np.asarray(dataset.observations[::every]).T, strict=True))
     if dataset.num_actions is None:
-        columns += [(f"actions[{i}]", c) for i, c in enumerate(np.asarray(dataset.actions[::every]).T)]
+        columns += zip(action_labels, np.asarray(dataset.actions[::every]).T, strict=True)
     seen: dict[bytes, str] = {}
     pairs = []
     for name, values in columns:

@@ -30,6 +30,14 @@ class Rows(NamedTuple):
     next_x: Any  # [N, K, X] features of the next state with K actions of the evaluation policy
     reward: Any  # [N]
     discount: Any  # [N]       γ·(1−terminated); truncation bootstraps
+    next_weight: Any = None  # [N, K] π_e(a'|s') where the K are all actions there are; None: drawn, each counts alike
+
+
+def expected(values: Any, weight: Any) -> Any:
+    """E over a ~ π_e: values [n, K] or [n, K, d] of K actions, by their weights [n, K] or None → [n] or [n, d]."""
+    if weight is None:
+        return values.mean(axis=1)
+    return (weight.reshape(*weight.shape, *[1] * (values.ndim - 2)) * values).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +55,8 @@ class Transitions:
     per_member: bool = False  # x, next_x and initial_x are [M, …]
     nets: Any = None  # [M] encoders, X -> d, of all members in one tree
     starts: Any = None  # [E + 1] the rows of episode e are starts[e]:starts[e+1]; resampling needs them
+    initial_weight: Any = None  # [E, K] of the initial actions, as `Rows.next_weight`
+    code: int = 0  # of native features: so many of the last are the one-hot code of a discrete action
 
     @property
     def size(self) -> int:
@@ -54,7 +64,7 @@ class Transitions:
 
     @property
     def draws(self) -> int:
-        """K, the policy's actions per state."""
+        """K, the policy's actions per state: drawn, or all that there are. The first is always drawn."""
         return int(self.rows.next_x.shape[-2])
 
     @property
@@ -79,7 +89,7 @@ class Transitions:
         """Some rows as one member sees them, on the host: x [n, d], next_x [n, K, d], reward [n], discount [n]."""
         own = (member, part) if self.per_member else part
         x, next_x = (self._encoded(np.asarray(_near(a)[own]), member) for a in self.rows[:2])
-        return Rows(x, next_x, *(np.asarray(_near(a)[part]) for a in self.rows[2:]))
+        return Rows(x, next_x, *jax.tree.map(lambda a: np.asarray(_near(a)[part]), self.rows[2:]))
 
     def blocks(self, bounds: Sequence[int] | NDArray[np.integer], member: int = 0) -> Iterator[Rows]:
         """The rows between each bound and the next, one block after another."""
@@ -119,8 +129,8 @@ class Transitions:
         if nets is not None:
             nets = jax.tree.map(lambda a: a[member : member + 1], nets)
         if not self.streamed:
-            rows, initial_x = Rows(*map(np.asarray, rows)), np.asarray(initial_x)
-        return Transitions(rows, initial_x, nets=nets, starts=self.starts)
+            rows, initial_x = jax.tree.map(np.asarray, rows), np.asarray(initial_x)
+        return replace(self, rows=rows, initial_x=initial_x, per_member=False, nets=nets)
 
     def _encoded(self, x: Floats, member: int) -> Floats:
         return x if self.nets is None else np.asarray(_apply_net(self.nets, jnp.int32(member), x))
@@ -134,7 +144,7 @@ class Transitions:
     def with_encoder(self, nets: Any) -> "Transitions":
         """The features that the members' encoders make: of all rows, once; where there is no room for that, of every
         mini-batch as it comes."""
-        kept = replace(self, nets=nets)
+        kept = replace(self, nets=nets, code=0)
         members = len(jax.tree.leaves(nets)[0])
         if self.streamed or 4 * members * self.size * (1 + self.draws) * kept.dim > held_bytes():
             return kept
@@ -144,7 +154,7 @@ class Transitions:
         """With the first of the K next actions only."""
         next_x = self.rows.next_x
         first = next_x.first_draw() if isinstance(next_x, Gathered) else next_x[..., :1, :]
-        return replace(self, rows=self.rows._replace(next_x=first))
+        return replace(self, rows=self.rows._replace(next_x=first, next_weight=None))
 
     # --- what the engine asks ---------------------------------------------------------------------------------
 
@@ -158,32 +168,44 @@ class Transitions:
         """The same tree with the member axis of each leaf (0 or None), as `vmap` takes it."""
         own = 0 if self.per_member else None
         nets = None if self.nets is None else 0
-        return replace(self, rows=Rows(own, own, None, None), initial_x=own, nets=nets, starts=None)
+        rows = Rows(own, own, None, None)
+        return replace(self, rows=rows, initial_x=own, nets=nets, starts=None, initial_weight=None)
 
     def glance(self, count: int = GLANCE) -> "Transitions":
         """Evenly spaced rows and initial pairs, as they are stored: at least `count`, where there are so many.
 
         Learners that show themselves on every so-manieth row of all find the very same rows here.
         """
-        draws = self.initial_x.shape[1]
         every = max(1, self.size // count)
-        pairs = np.arange(0, len(self.initial_x) * draws, max(1, len(self.initial_x) * draws // count))
-        initial = self.initial_x[pairs // draws][np.arange(len(pairs)), pairs % draws]
-        return replace(self, rows=Rows(*(a[::every] for a in self.rows)), initial_x=initial[:, None])
+        starts = slice(None, None, max(1, len(self.initial_x) * self.initial_x.shape[1] // count))
+        weight = None if self.initial_weight is None else self.initial_weight[starts]
+        rows = jax.tree.map(lambda a: a[::every], self.rows)
+        return replace(self, rows=rows, initial_x=self.initial_x[starts], initial_weight=weight)
 
 
 jax.tree_util.register_dataclass(
-    Transitions, data_fields=["rows", "initial_x", "nets", "starts"], meta_fields=["per_member"]
+    Transitions,
+    data_fields=["rows", "initial_x", "nets", "starts", "initial_weight"],
+    meta_fields=["per_member", "code"],
 )
 
 
-def lay_out(x: Any, next_x: Any, initial_x: Any, reward: Any, discount: Any, starts: Any) -> Transitions:
+def lay_out(
+    x: Any,
+    next_x: Any,
+    initial_x: Any,
+    reward: Any,
+    discount: Any,
+    starts: Any,
+    weights: tuple[Any, Any] = (None, None),
+    code: int = 0,
+) -> Transitions:
     """Features that are held in memory where they fit, and gathered when they are asked for where they do not."""
     if fits(x.shape, next_x.shape):
         x, next_x, initial_x = (jnp.asarray(a[:]) if isinstance(a, Gathered) else a for a in (x, next_x, initial_x))
-    return Transitions(
-        Rows(x, next_x, jnp.asarray(reward), jnp.asarray(discount)), initial_x, starts=jnp.asarray(starts)
-    )
+    reward, discount, starts, weights = jax.tree.map(jnp.asarray, (reward, discount, starts, weights))
+    rows = Rows(x, next_x, reward, discount, weights[0])
+    return Transitions(rows, initial_x, starts=starts, initial_weight=weights[1], code=code)
 
 
 def fits(*shapes: tuple[int, ...]) -> bool:
@@ -231,4 +253,4 @@ def _encode_all(nets: Any, raw: Transitions) -> Transitions:
         return x, flat_next.reshape(shape), initial.reshape(*raw.initial_x.shape[:2], -1)
 
     x, next_x, initial = jax.lax.map(one, nets)
-    return Transitions(raw.rows._replace(x=x, next_x=next_x), initial, per_member=True, starts=raw.starts)
+    return replace(raw, rows=raw.rows._replace(x=x, next_x=next_x), initial_x=initial, per_member=True)

@@ -20,7 +20,7 @@ import optax
 from jax import Array
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
-from ropeval.data import Problem, Rows, Transitions
+from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.encoders.encoder import Encoded, Encoder
 from ropeval.encoders.similarity import CURVE_ROWS, Dim, output_dim
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
@@ -81,10 +81,11 @@ class BcrlState(NamedTuple):
     step: Array
 
 
-def completeness(phi: MLP, model: Array, x: Array, next_x: Array, reward: Array, discount: Array) -> Array:
+def completeness(phi: MLP, model: Array, row: Rows) -> Array:
     """‖M φ(x) − [γ φ(x'); r]‖² of one step: x [X], next_x [K, X]."""
-    following = discount * phi(next_x).mean(axis=0)  # E over a' ~ π_e; [d]
-    return jnp.sum((model @ phi(x) - jnp.append(following, reward)) ** 2)
+    weight = None if row.next_weight is None else row.next_weight[None]
+    following = row.discount * expected(phi(row.next_x)[None], weight)[0]  # E over a' ~ π_e; [d]
+    return jnp.sum((model @ phi(row.x) - jnp.append(following, row.reward)) ** 2)
 
 
 @lru_cache(maxsize=64)
@@ -101,9 +102,7 @@ def make_learner(config: BcrlConfig, inputs: int, dim: int, gamma: float, scale:
 
     def loss(learned: tuple[MLP, Array], batch: Rows) -> tuple[Array, Metrics]:
         phi, model = learned
-        errors = jax.vmap(partial(completeness, phi, model))(
-            batch.x, batch.next_x, batch.reward / scale, batch.discount
-        )
+        errors = jax.vmap(partial(completeness, phi, model))(batch._replace(reward=batch.reward / scale))
         features = phi(batch.x)  # [batch, d]
         spread = log_determinant(jnp.matmul(features.T, features, precision="highest") / config.batch)
         return errors.mean() - config.coverage * spread, {"loss": errors.mean(), "log_det": spread}

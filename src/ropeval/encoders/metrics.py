@@ -26,7 +26,7 @@ from ropeval.encoders.similarity import PAPER, SPREAD, Metric, SimilarityConfig,
 from ropeval.errors import UserError
 from ropeval.learning.engine import Run
 from ropeval.policies import Policy
-from ropeval.policies.policy import draw_actions, log_probs
+from ropeval.policies.policy import log_probs
 
 NARROW = 1e-6  # the least width of a coordinate that the log never varied
 
@@ -103,7 +103,7 @@ def psm(problem: Problem) -> Metric:
 
 def has_probabilities(dataset: Dataset, policy: Policy) -> None:
     """Refuse a policy that cannot tell how probable its actions are."""
-    if policy.has_log_prob or (dataset.num_actions is not None and policy.deterministic):
+    if policy.has_probabilities:
         return
     why = "it is deterministic and has no density" if policy.deterministic else "it has no log_prob"
     raise UserError(
@@ -128,9 +128,6 @@ def policy_signal(problem: Problem) -> NDArray[np.float32]:
     """
     dataset, policy = problem.dataset, problem.policy
     has_probabilities(dataset, policy)
-    if policy.deterministic:  # and discrete: π_e(a|s) is 0 or 1
-        chosen = draw_actions(policy, dataset.observations, 1, np.random.default_rng(0))[:, 0]
-        return (chosen == dataset.actions).astype(np.float32)
     log_prob = log_probs(policy, dataset.observations, dataset.actions)
     if dataset.num_actions is not None:
         return np.exp(log_prob).astype(np.float32)
@@ -160,7 +157,7 @@ class SharedAction:
     low: tuple[float, ...] = ()  # the box of continuous ones
     high: tuple[float, ...] = ()
 
-    def __call__(self, next_x: Array, key: Array) -> Array:
+    def __call__(self, next_x: Array, key: Array, weight: Array | None = None) -> Array:
         """next_x [2, batch, K, X] → [2, batch, X]; only the state's columns are read, which all K share."""
         rows = next_x.shape[1]
         if self.choices is not None:

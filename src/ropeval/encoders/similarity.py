@@ -138,13 +138,18 @@ def loss(
 
 # --- a metric, and its learner --------------------------------------------------------------------------------
 
-NextPair = Callable[[Array, Array], Array]  # next_x [2, batch, K, X], key -> [2, batch, X]
+NextPair = Callable[[Array, Array, Array | None], Array]  # next_x [2, batch, K, X], key, weight -> [2, batch, X]
 
 
-def independent_actions(next_x: Shaped[Array, "2 batch K X"], key: Array) -> Shaped[Array, "2 batch X"]:
-    """One of the K drawn actions per row and step, as the paper samples one; over the steps all are seen."""
+def independent_actions(
+    next_x: Shaped[Array, "2 batch K X"], key: Array, weight: Float[Array, "2 batch K"] | None = None
+) -> Shaped[Array, "2 batch X"]:
+    """One of the K actions per row and step, as the paper samples one; over the steps all are seen."""
     sides, rows, draws, size = next_x.shape
-    chosen = jax.random.randint(key, (sides * rows,), 0, draws)
+    if weight is None:  # [2, batch, K]
+        chosen = jax.random.randint(key, (sides * rows,), 0, draws)
+    else:
+        chosen = jax.random.categorical(key, jnp.log(weight.reshape(sides * rows, draws)))
     return next_x.reshape(sides * rows, draws, size)[jnp.arange(sides * rows), chosen].reshape(sides, rows, size)
 
 
@@ -174,16 +179,16 @@ def make_learner(config: SimilarityConfig, inputs: int, dim: int, gamma: float, 
         return State(start(net, transform), jnp.arange(dim) < hyper["dim"])
 
     def update(state: State, batch: Rows, key: Array, hyper: Hyper) -> tuple[State, Metrics]:
-        x, next_x, signal = (a.reshape(2, config.batch, *a.shape[1:]) for a in (batch.x, batch.next_x, batch.reward))
+        pair = jax.tree.map(lambda a: a.reshape(2, config.batch, *a.shape[1:]), batch)
 
         def objective(net: SimilarityNet, *rest: Any) -> Array:
             return loss(Sized(net, state.used), state.encoder, *rest)
 
         error, gradient = jax.value_and_grad(objective)(
             state.learned.params,
-            x,
-            next_pair(next_x, key),
-            signal,
+            pair.x,
+            next_pair(pair.next_x, key, pair.next_weight),
+            pair.reward,
             gamma,
             hyper["beta"],
             hyper["scale"],

@@ -6,7 +6,7 @@ from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.fqe import FQE, FQE_CLIP, FQE_DEEP, FQE_LN
 from ropeval.estimators.importance import IS, PDIS, WIS, WPDIS
 from ropeval.estimators.lspe import LSPE
-from ropeval.estimators.model import MODEL
+from ropeval.estimators.world import WORLD
 
 ESTIMATORS: dict[str, Estimator] = {
     entry.name: entry
@@ -16,7 +16,7 @@ ESTIMATORS: dict[str, Estimator] = {
         LSPE,
         *(IS, WIS, PDIS, WPDIS),
         *(DR, WDR),
-        MODEL,
+        WORLD,
     )
 }
 

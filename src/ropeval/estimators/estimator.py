@@ -26,8 +26,13 @@ class ActionValues(Protocol):
 
 
 class EffectiveSize(NamedTuple):
-    size: float  # (Σρ)²/Σρ², the median of the members
+    """Of the episodes' weights; each the median of the members."""
+
+    size: float  # (Σρ)²/Σρ²
     per_decision: bool  # a discounted mean over time
+    mean: float = 1.0  # weight of an episode: 1, if the probabilities are right and all that weighs was seen
+    largest: float = 0.0  # share of all weight that a hundredth of the episodes carry
+    length: float = 1.0  # weighted mean length of an episode, in units of the log's own
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +43,19 @@ class Estimated:
     replicates: Floats | None = None  # [B] from resampled logs; None: the members are the replicates
     q: ActionValues | None = None
     effective: EffectiveSize | None = None
+    extras: dict[str, Any] = field(default_factory=dict)  # what the method tells about its own answer, as in JSON
+    value: float | None = None  # the estimate, where the members together know more than the mean of each on its own
+
+    def answer(self, diverged: NDArray[np.bool_]) -> tuple[float | None, Floats]:
+        """The estimate, None if all members [M] diverged; and what resampled logs make of it, [M] or [B]."""
+        good = self.values[~diverged]
+        if not len(good):
+            return None, self.values * np.nan if self.replicates is None else self.replicates
+        mean = float(good.mean())
+        value = mean if self.value is None else self.value
+        if self.replicates is not None:
+            return value, self.replicates
+        return value, np.where(diverged, np.nan, self.values + (value - mean))
 
 
 def replicated(run: Run, episodes: int, average: Callable[[NDArray[np.int64]], float]) -> tuple[Floats, Floats | None]:

@@ -6,7 +6,7 @@ q̄ is the exponentially moving average of q. The network's output is divided by
 size of output can express values of ordinary size of reward. Under the names that the paper's tables use:
 
     fqe        as above
-    fqe-clip   targets are clipped to [r_min, r_max]/(1−γ), all that the logged rewards allow
+    fqe-clip   targets are clipped to all that the logged rewards allow (`bounds.py`): [r_min, r_max]/(1−γ) at most
     fqe-deep   four hidden layers, and 500,000 steps in the paper
     fqe-ln     layer normalisation after each hidden layer
 """
@@ -14,7 +14,7 @@ size of output can express values of ordinary size of reward. Under the names th
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -22,9 +22,9 @@ import numpy as np
 from jax import Array
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
-from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
-from ropeval.data import Problem, Rows, Transitions
+from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
 from ropeval.learning.networks import MLP
@@ -32,22 +32,35 @@ from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
+FEWEST_STEPS = 3_000  # however small the log is
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
 
 
 class FQEConfig(PartConfig):
     steps: PositiveInt = 15_000
+    passes: PositiveFloat | None = 100.0  # over the log, at most; None, as where steps are given: no such limit
     learning_rate: PositiveFloat = 3e-4
     batch: PositiveInt = 256
     width: PositiveInt = 256
     depth: PositiveInt = 2
     layer_norm: bool = False  # after each hidden layer of q
-    clip_targets: bool = False  # to [r_min, r_max]/(1−γ): the paper's FQE-CLIP
+    clip_targets: bool = False  # to what the logged rewards allow: the paper's FQE-CLIP
     scale_rewards: bool = True  # train on r/rms(r); makes the answer follow the unit of the rewards
     huber_delta: PositiveFloat = 100.0  # in units of the (scaled) rewards; small values bias noisy problems to medians
     tau: PositiveFloat = 0.02  # step of the target towards the parameters
     weight_decay: NonNegativeFloat = 1e-2
     gradient_clip: PositiveFloat = 1.0  # of every entry
+
+    @model_validator(mode="before")
+    @classmethod
+    def _given_steps_are_meant(cls, values: Any) -> Any:
+        return {"passes": None, **values} if isinstance(values, dict) and "steps" in values else values
+
+    def steps_for(self, rows: int) -> int:
+        """Fewer on a small log, which many passes teach by heart; but q must have time to see as far as γ looks."""
+        if self.passes is None:
+            return self.steps
+        return min(self.steps, max(FEWEST_STEPS, round(self.passes * rows / self.batch)))
 
 
 class FQEClipConfig(FQEConfig):
@@ -84,7 +97,7 @@ def value_function(gamma: float) -> Callable[[MLP, Array], Array]:
 
 @lru_cache(maxsize=64)
 def make_learner(config: FQEConfig, dim: int, gamma: float, low: float = 0.0, high: float = 0.0) -> Learner:
-    """`low`, `high`: the smallest and largest reward, which only clipped targets ask for."""
+    """`low`, `high`: the least and the most that a policy can be worth, which only clipped targets ask for."""
     value = partial(action_value, gamma=gamma)
     transform = adamw(config.gradient_clip, config.weight_decay)
 
@@ -96,16 +109,18 @@ def make_learner(config: FQEConfig, dim: int, gamma: float, low: float = 0.0, hi
 
     def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
         next_values = value(state.target, batch.next_x)  # [batch, K]
-        bootstrap = batch.discount * next_values.mean(axis=-1)  # E over a' ~ π_e; [batch]
+        bootstrap = batch.discount * expected(next_values, batch.next_weight)  # E over a' ~ π_e; [batch]
         target = batch.reward + bootstrap
         if config.clip_targets:
-            target = jnp.clip(target, low / (1.0 - gamma), high / (1.0 - gamma))
+            target = jnp.clip(target, low, high)
         error, gradient = jax.value_and_grad(loss)(state.params, target, batch.x)
         return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
 
     def probe(state: Learned, transitions: Transitions) -> Metrics:
-        pairs = transitions.initial_x.reshape(-1, dim)
-        return {"estimate": value(state.target, pairs[:: max(1, len(pairs) // CURVE_PAIRS)]).mean()}
+        initial_x, weight = transitions.initial_x, transitions.initial_weight
+        every = max(1, initial_x.shape[0] * initial_x.shape[1] // CURVE_PAIRS)
+        values = value(state.target, initial_x[::every])  # [episodes, K]
+        return {"estimate": expected(values, None if weight is None else weight[::every]).mean()}
 
     return Learner(init, update, probe, config.batch)
 
@@ -143,7 +158,12 @@ class FittedQ:
         """Over the draws where there are several."""
         found = self.transitions.values(value_function(self.gamma), self.trained.state.target, of, rows)
         values = np.asarray(found, np.float64) * self.scale
-        return values.mean(axis=-1) if values.ndim == 3 else values
+        if of == "x":
+            return values
+        weight = self.transitions.rows.next_weight if of == "next_x" else self.transitions.initial_weight
+        if weight is not None:
+            weight = np.asarray(weight, np.float64)[slice(None) if rows is None else rows]
+        return np.stack([expected(own, weight) for own in values])  # of every member
 
 
 def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:
@@ -153,10 +173,10 @@ def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:
     scale = scale or 1.0  # all rewards zero: any unit will do
     # Rewards are scaled in the data and not in the program, so that one compiled program serves all logs.
     scaled = problem.transitions.with_reward(problem.transitions.rows.reward / scale)
-    bounds = (float(rewards.min()) / scale, float(rewards.max()) / scale) if config.clip_targets else (0.0, 0.0)
+    bounds = [end / scale for end in problem.log.bounds] if config.clip_targets else []
     learner = make_learner(config, problem.transitions.dim, problem.gamma, *bounds)
     hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
-    trained = train(learner, scaled, hyper, config.steps, run, bound=problem.reward_bound / scale)
+    trained = train(learner, scaled, hyper, config.steps_for(scaled.size), run, bound=problem.reward_bound / scale)
     trained = replace(trained, curves={**trained.curves, "estimate": trained.curves["estimate"] * scale})
     return FittedQ(trained, problem.transitions, problem.gamma, scale)
 

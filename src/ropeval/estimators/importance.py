@@ -35,6 +35,7 @@ Floats = NDArray[np.float64]
 Rows = Float[Floats, " N"]
 PerEpisode = Float[Floats, "{self.count}"]
 Counts = Int[NDArray[np.int64], " E"]
+LARGEST_LOG = 700.0  # of a number that a file can hold
 CUT_OFF = 0.05  # of the discounted horizon beyond the log's cut-offs
 
 
@@ -164,12 +165,13 @@ def make_weights(problem: Problem, behaviour: Behaviour | None) -> Weights:
 
 def check(dataset: Dataset, policy: Policy) -> None:
     """Importance sampling needs the evaluation policy's probabilities."""
-    if policy.deterministic:
+    if policy.deterministic and dataset.num_actions is None:
         raise UserError(
-            f"policy {policy.name}: it is deterministic, so its actions have no probabilities to weigh the log by; "
-            "is, wis, pdis, wpdis, dr and wdr need a stochastic policy: leave them out (fqe takes any policy)"
+            f"policy {policy.name}: it is deterministic, so its actions have no densities to weigh the log by; is, "
+            "wis, pdis, wpdis, dr and wdr need a stochastic policy or discrete actions: leave them out (fqe takes any "
+            "policy)"
         )
-    if not policy.has_log_prob:
+    if not policy.has_probabilities:
         raise UserError(
             f"policy {policy.name}: it cannot tell the probability of an action; is, wis, pdis, wpdis, dr and wdr "
             "need log_prob(observations, actions) -> [n]: give it to CallablePolicy, set it as an attribute of the "
@@ -259,9 +261,35 @@ def effective_size(log: Rows, episodes: Episodes, per_decision: bool) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
+def episode_weights(log: Floats, episodes: Episodes, per_decision: bool) -> Floats:
+    """[E] log of an episode's weight: the last ρ, or the discounted mean of ρ over time. Its expectation is 1."""
+    last = episodes.last(log, 0.0)
+    if not per_decision:
+        return last
+    with np.errstate(divide="ignore"):
+        faded = np.log(episodes.gamma ** episodes.lengths.astype(np.float64))  # [E] what lies beyond the last step
+        terms = np.log1p(-episodes.gamma) + log + np.log(episodes.discount)  # [N]
+    episode = np.repeat(np.arange(episodes.count), episodes.lengths)
+    return np.logaddexp(_grouped_log_sum(terms, np.ones_like(episode), episode, episodes.count), last + faded)
+
+
 def effective_sample(weights: Weights, per_decision: bool) -> EffectiveSize:
-    sizes = [effective_size(log, weights.episodes, per_decision) for log in weights.log]
-    return EffectiveSize(float(np.median(sizes)), per_decision)
+    """The median over the members of how much the weights are worth, and of what is odd about them."""
+    found = [_weighed(log, weights.episodes, per_decision) for log in weights.log]
+    size, mean, largest, length = (float(np.median(each)) for each in zip(*found, strict=True))
+    return EffectiveSize(size, per_decision, mean, largest, length)
+
+
+def _weighed(log: Floats, episodes: Episodes, per_decision: bool) -> tuple[float, float, float, float]:
+    size, logs = effective_size(log, episodes, per_decision), episode_weights(log, episodes, per_decision)
+    peak = float(logs.max())
+    if peak == -np.inf:
+        return size, 0.0, 0.0, 1.0
+    weights = np.exp(logs - peak)  # [E]
+    mean = float(np.exp(min(peak + np.log(weights.mean()), LARGEST_LOG)))
+    top = np.sort(weights)[-max(1, round(0.01 * len(weights))) :]
+    length = float(np.average(episodes.lengths, weights=weights) / episodes.lengths.mean())
+    return size, mean, float(top.sum() / weights.sum()), length
 
 
 def cut_off_note(problem: Problem) -> tuple[str, ...]:

@@ -10,18 +10,22 @@ identity (U from its eigenvectors, directions that the log hardly shows left out
 
 which converges for every reward if, and only if, the spectral radius of W is below 1. On off-policy data nothing
 makes it so; then there is no estimate, and the radius is named.
+
+Native features of discrete actions are a state and a code of the action. Linear in those, q would be a sum of a part
+for the state and one for the action, and could not tell which action is better where. So there φ holds their products:
+a linear model of the state per action. What an encoder made is taken as it is.
 """
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
-from ropeval.data import Problem, Rows, Transitions
+from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.estimators.estimator import REPLICATES, Estimated, Estimator
 from ropeval.learning.engine import Run, Trained
 from ropeval.settings import PartConfig
@@ -32,6 +36,7 @@ TOGETHER = 64  # episodes whose moments are held at a time
 REPLICATE_NUMBERS = 25_000_000  # held for all resamples together: with very many features there are fewer of them
 FEWEST_REPLICATES = 40
 CURVE_POINTS = 50
+MOST_PRODUCTS = 200  # of state and action: moments grow with their square
 ILL_CONDITIONED = 1e8  # of the kept directions: features in single precision carry no more
 
 
@@ -87,29 +92,35 @@ def resampled_moments(
         held = np.ones((1, len(edges) - 1))
     else:
         edges, held = np.asarray(transitions.starts), counts.astype(np.float64)
-    width, together = transitions.dim + intercept, 1 if counts is None else TOGETHER
+    width, together, code = _width(transitions, intercept), 1 if counts is None else TOGETHER, _code(transitions)
     total = np.zeros((len(held), (2 * width + 1) ** 2 + 1))
     firsts = range(0, len(edges) - 1, together)
     for first, rows in zip(firsts, transitions.blocks([*edges[:-1:together], edges[-1]], member), strict=True):
         bounds = edges[first : first + together + 1]
-        joint = _joint(rows, intercept, gamma)  # [n, 2d + 1]
+        joint = _joint(rows, code, intercept, gamma)  # [n, 2d + 1]
         parts = [joint[a:b] for a, b in pairwise(bounds - bounds[0])]
         products = np.stack([np.append((part.T @ part).ravel(), float(len(part))) for part in parts])
         total += held[:, first : first + together] @ products
 
-    initial = _lifted(transitions.initial_block(member=member).mean(axis=1, dtype=np.float64), intercept)  # [E, d]
+    initial_x = transitions.initial_block(member=member).astype(np.float64)  # [E, K, X]
+    initial = _lifted(expected(initial_x, _doubles(transitions.initial_weight)), code, intercept)  # [E, d]
     starting = initial.mean(axis=0)[None] if counts is None else counts @ initial / counts.sum(axis=1)[:, None]
     return [_split(sums[:-1] / max(sums[-1], 1.0), start, width) for sums, start in zip(total, starting, strict=True)]
 
 
-def _joint(rows: Rows, intercept: bool, gamma: float | None) -> Floats:
+def _joint(rows: Rows, code: int, intercept: bool, gamma: float | None) -> Floats:
     """[n, 2d + 1] φ, γφ' and r of some rows, side by side: all that is wanted lies in their products."""
     discount = np.array(rows.discount, np.float64)
     if gamma is not None:
         discount[discount == np.float32(gamma)] = gamma
-    next_phi = _lifted(rows.next_x.mean(axis=1, dtype=np.float64), intercept) * discount[:, None]
+    following = expected(rows.next_x.astype(np.float64), _doubles(rows.next_weight))  # [n, X]
+    next_phi = _lifted(following, code, intercept) * discount[:, None]
     reward = np.asarray(rows.reward, np.float64)
-    return np.concatenate([_lifted(rows.x, intercept), next_phi, reward[:, None]], axis=1)
+    return np.concatenate([_lifted(rows.x, code, intercept), next_phi, reward[:, None]], axis=1)
+
+
+def _doubles(weight: Any) -> Floats | None:
+    return None if weight is None else np.asarray(weight, np.float64)
 
 
 def _split(joint: Floats, initial: Floats, d: int) -> Moments:
@@ -126,10 +137,31 @@ def _split(joint: Floats, initial: Floats, d: int) -> Moments:
     )
 
 
-def _lifted(features: Array | NDArray[np.floating], intercept: bool) -> Floats:
-    """To double precision, with a column of ones where wanted."""
+def _lifted(features: Array | NDArray[np.floating], code: int, intercept: bool) -> Floats:
+    """[n, d] in double precision: products of state and action where there is a code, and a one where it is wanted.
+
+    Of means over actions it makes the mean of the products, since the state is the same in all of them.
+    """
     values = np.asarray(features, np.float64)
-    return np.concatenate([values, np.ones((len(values), 1))], axis=1) if intercept else values
+    ones = np.ones((len(values), 1))
+    if code:
+        states, actions = np.concatenate([values[:, :-code], ones], axis=1), values[:, -code:]  # [n, S + 1], [n, A]
+        values = (actions[:, :, None] * states[:, None, :]).reshape(len(values), -1)
+    return np.concatenate([values, ones], axis=1) if intercept else values
+
+
+def _code(transitions: Transitions) -> int:
+    """Length of the action's code, where there are products; 0 where features are taken as they are."""
+    return transitions.code if _products(transitions) <= MOST_PRODUCTS else 0
+
+
+def _products(transitions: Transitions) -> int:
+    return transitions.code * (transitions.dim - transitions.code + 1)
+
+
+def _width(transitions: Transitions, intercept: bool) -> int:
+    """d."""
+    return (_products(transitions) if _code(transitions) else transitions.dim) + intercept
 
 
 class Coordinates(NamedTuple):
@@ -225,7 +257,7 @@ class LinearQ:
         """q(s, a) and r + γ·E_{a'~π_e} q(s', a') of some logged steps: [M, n] each."""
         values, backups = [], []
         for member, theta in enumerate(self.thetas):
-            joint = _joint(self.transitions.block(rows, member), self.intercept, None)  # [n, 2d + 1]
+            joint = _joint(self.transitions.block(rows, member), _code(self.transitions), self.intercept, None)
             values.append(joint[:, : len(theta)] @ theta)
             backups.append(joint[:, len(theta) :] @ np.append(theta, 1.0))
         return np.stack(values), np.stack(backups)
@@ -245,7 +277,20 @@ def estimate(problem: Problem, config: LSPEConfig, run: Run) -> Estimated:
     values = np.array([s.estimate for s in solutions])
     q = LinearQ([s.theta for s in solutions], transitions, config.intercept)
     return Estimated(
-        values, (as_trained(run.part, solutions),), warnings(solutions, config), replicates(problem, config, run), q=q
+        values,
+        (as_trained(run.part, solutions),),
+        (*warnings(solutions, config), *_too_many(transitions)),
+        replicates(problem, config, run),
+        q=q,
+    )
+
+
+def _too_many(transitions: Transitions) -> tuple[str, ...]:
+    if _products(transitions) <= MOST_PRODUCTS:
+        return ()
+    return (
+        f"{transitions.code} actions and {transitions.dim - transitions.code} numbers of a state make too many "
+        "products for a model per action: q is a sum of a part for each, and cannot tell which action is better where",
     )
 
 
@@ -253,7 +298,7 @@ def replicates(problem: Problem, config: LSPEConfig, run: Run) -> Floats | None:
     """[B] the estimates of resampled logs; None where members have features, and so a resample, of their own."""
     if run.resamples is None or problem.transitions.members:
         return None
-    numbers = (2 * problem.transitions.dim + 3) ** 2
+    numbers = (2 * _width(problem.transitions, intercept=True) + 1) ** 2
     many = int(np.clip(REPLICATE_NUMBERS // numbers, FEWEST_REPLICATES, REPLICATES))
     counts = run.resamples.counts(0, many)
     data = resampled_moments(problem.transitions, 0, config.intercept, problem.gamma, counts)

@@ -12,14 +12,15 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data import Dataset, Problem, make_problem
+from ropeval.data import LogLike, Problem, load_dataset, make_problem
+from ropeval.data.bounds import ANYTHING, Bounds
 from ropeval.errors import UserError
-from ropeval.estimators import ESTIMATORS
+from ropeval.estimators import ESTIMATORS, Estimated, Estimator
 from ropeval.evaluation import coverage
 from ropeval.evaluation.diagnosis.diagnose import diagnose
-from ropeval.evaluation.diagnosis.evidence import Evidence, diverged_members
+from ropeval.evaluation.diagnosis.evidence import Evidence, diverged_members, used_members
 from ropeval.evaluation.fit import fit
-from ropeval.evaluation.interval import WIDENED, make_interval
+from ropeval.evaluation.interval import WIDENED, make_interval, within
 from ropeval.evaluation.methods import Method, make_methods
 from ropeval.evaluation.options import Options, make_options, takes_options
 from ropeval.evaluation.result import Coverage, Estimate, Interval, curve_rows, finite_or_none
@@ -27,7 +28,7 @@ from ropeval.evaluation.tune import tune
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples
-from ropeval.policies import Policy
+from ropeval.policies.given import PolicyLike, as_policy
 from ropeval.version import __version__
 
 Floats = NDArray[np.float64]
@@ -35,14 +36,20 @@ Floats = NDArray[np.float64]
 
 @takes_options
 def evaluate(
-    dataset: Dataset,
-    policy: Policy,
-    method: str = "rope+fqe",
+    log: LogLike,
+    policy: PolicyLike,
+    method: str = "world",
     *,
     report: Callable[[str, float], None] | None = None,
     **options: Any,
 ) -> Estimate:
-    """Estimate what `policy` would earn, from `dataset` alone.
+    """Estimate what `policy` would earn, from `log` alone. Both may be given as they are, or as what loads them.
+
+    >>> rows = [{"obs": [t / 100], "action": t % 2, "pscore": 0.5, "reward": float(t % 2)} for t in range(100)]
+    >>> log = ropeval.load_dataset(rows, {"terminations": "always"})
+    >>> found = ropeval.evaluate(log, lambda observations: np.ones(len(observations), int), "wis", gamma=0)
+    >>> round(found.value, 3)
+    1.0
 
     `report` is called with (stage, fraction done) as the work goes on. `settings` are fields of the parts, for example
     {"fqe": {"steps": 50_000}, "rope": {"beta": 10}}. The options are those of the command line:
@@ -55,7 +62,7 @@ def evaluate(
     if chosen.columns:
         raise UserError("columns: this log has been read already; give them to load_dataset")
     (made,) = make_methods(chosen)
-    problem = make_problem(dataset, policy, chosen.gamma, chosen.seed, chosen.draws)
+    problem = make_problem(load_dataset(log), as_policy(policy), chosen.gamma, chosen.seed, chosen.draws)
     tuned = tune(problem, made, chosen.seed) if chosen.tune else None
     return answer(problem, tuned.method if tuned else made, chosen, report=report)
 
@@ -92,13 +99,19 @@ def answer(
 
     raw, fitted = problem, fit(problem, method, run)
     problem, estimated, trained = fitted.problem, fitted.estimated, fitted.trained
+    taken = {
+        stage: int(trained[stage].steps[-1]) for stage, steps in method.stages.items() if steps and stage in trained
+    }
+    config |= {"trained_steps": taken} if taken else {}  # a small log may ask for fewer than the settings say
     estimator = ESTIMATORS[method.estimator]
 
     values = estimated.values
     diverged = diverged_members(trained, values, problem.reward_bound)
-    good = values[~diverged]
-    value = float(good.mean()) if len(good) else None
-    replicates = np.where(diverged, np.nan, values) if estimated.replicates is None else estimated.replicates
+    bounds = _bounds(problem, estimated, estimator)
+    used = used_members(values, diverged, bounds)
+    good = bounds.cut(values[used])
+    value, replicates = estimated.answer(~used)
+    value = None if value is None else float(bounds.cut(np.array(value)))
     if covered is None and estimator.sees_policy:
         covered = coverage.measure(raw)
     found = diagnose(
@@ -106,8 +119,10 @@ def answer(
             problem, value, diverged, trained, estimated, run, fitted.features,
             coverage=covered if estimator.sees_policy else None,
             remarks=fitted.remarks,
+            bounds=bounds,
         )
     )  # fmt: skip
+    interval = _interval(value, replicates, resamples, options, estimated.replicates is None)
     return Estimate(
         policy=problem.policy.name,
         policy_kind=problem.policy.kind,
@@ -123,10 +138,19 @@ def answer(
         version=__version__,
         seconds=round(time.perf_counter() - began, 3),
         curves=curve_rows(trained),
-        interval=_interval(value, replicates, resamples, options, estimated.replicates is None),
+        interval=interval and within(interval, bounds, bool(bounds.outside(values[used]).any())),
         diagnosis=found,
         replicates=[finite_or_none(v) for v in replicates] if resamples else [],
+        left_out=[int(i) for i in np.flatnonzero(~used & ~diverged)],
+        extras=estimated.extras,
     )
+
+
+def _bounds(problem: Problem, estimated: Estimated, estimator: Estimator) -> Bounds:
+    """What the estimate can be. A baseline is a fact about the log; a return up to a cut-off may be below any value."""
+    if not estimator.sees_policy:
+        return ANYTHING
+    return problem.log.bounds if estimated.q is not None else problem.log.bounds.with_zero()
 
 
 def _interval(
@@ -157,4 +181,6 @@ def _fingerprint(problem: Problem, method: str, config: dict[str, Any]) -> str:
 
 def _actions_hash(problem: Problem) -> str:
     """A function carries no hash of its own, but its answers on the initial states tell it apart."""
-    return hashlib.sha256(problem.transitions.initial_block().tobytes()).hexdigest()
+    weight = problem.transitions.initial_weight
+    chances = b"" if weight is None else np.asarray(weight).tobytes()
+    return hashlib.sha256(problem.transitions.initial_block().tobytes() + chances).hexdigest()

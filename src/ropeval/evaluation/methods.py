@@ -13,6 +13,7 @@ from ropeval.policies import Policy
 from ropeval.settings import Overrides, PartConfig, make_config
 
 PRESETS: tuple[str, ...] = get_args(Preset)
+ALIASES = {"model": "world"}  # what a method was called before
 
 
 def parts() -> dict[str, Encoder | Estimator]:
@@ -71,6 +72,7 @@ def make_method(name: str, overrides: Overrides | None = None, preset: str = "de
     if preset not in PRESETS:
         raise unknown_name("preset", preset, list(PRESETS))
     load_methods()
+    name = ALIASES.get(name, name)
     encoder, plus, estimator = name.rpartition("+")
     if estimator not in ESTIMATORS or (plus and encoder not in ENCODERS):
         raise unknown_name("method", name, available_methods())

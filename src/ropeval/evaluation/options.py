@@ -19,7 +19,7 @@ from ropeval.settings import parse_assignments, read_toml
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 DEFAULT_LEVEL = 0.95
-DEFAULT_METHODS = ("mean-reward", "mean-return", "fqe", "rope+fqe")
+DEFAULT_METHODS = ("mean-return", "fqe-clip", "world")
 Kind = Literal["percentile", "bca"]
 Preset = Literal["default", "paper"]
 Words = Annotated[
@@ -47,11 +47,12 @@ class Options(BaseModel):
         QUESTION,
         "--columns",
         "Where the log calls things otherwise: observations=s0,s1 or s*, actions=dose, rewards=r, terminations=died, "
-        "truncations=never, episode_ids=patient, time=day. Give it again for more.",
+        "truncations=never, terminations=always, episode_ids=patient, time=day, action_names=none,low,high. Give it "
+        "again for more.",
         metavar="NAME=COLUMN[,COLUMN…]",
     )
-    members: int = option(  # with ten, the interval is a fifth wider than with very many; with four, four fifths
-        10, EFFORT, "--members", "Repetitions, each with its own seed and resample of the episodes.", ge=1
+    members: int = option(  # with ten, the interval is a sixth wider than with very many; with five, two fifths
+        5, EFFORT, "--members", "Repetitions, each with its own seed and resample of the episodes.", ge=1
     )
     steps: int | None = option(None, EFFORT, "--steps", "Training steps of everything that learns.", ge=1)
     preset: Preset = option(
@@ -65,7 +66,12 @@ class Options(BaseModel):
         "Takes as long as 3 (fqe) or 27 (rope+fqe) members more; what it is worth: docs/guide/ranking.md.",
     )
     draws: int | None = option(
-        None, EFFORT, "--draws", "Actions drawn per state from a stochastic policy.  [default: 8]", ge=1
+        None,
+        EFFORT,
+        "--draws",
+        "Actions drawn per state from a stochastic policy.  [default: 8; none where there are at most 16 actions whose "
+        "probabilities it tells: all of them count then, by these]",
+        ge=1,
     )
     seed: int = option(0, EFFORT, "--seed", "Same seed, data and device: same result.", ge=0, lt=2**31)
     settings: dict[str, dict[str, Any]] = option(
@@ -154,7 +160,7 @@ def takes_options(function: Function) -> Function:
     """Spells out the `**options` of a function, for `help` and for the completion of a notebook."""
     signature = inspect.signature(function)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    taken = (*signature.parameters, "columns")  # the last belongs to `load_dataset` here
+    taken = (*signature.parameters, "method", "columns")  # the last belongs to `load_dataset` here
     fields = {name: field for name, field in Options.model_fields.items() if name not in taken}
     spelt = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=field.annotation)

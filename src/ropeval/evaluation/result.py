@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ropeval.notebook import ShownInNotebook
+
 if TYPE_CHECKING:  # reading results needs no JAX
     from ropeval.learning.engine import Trained
 
@@ -35,14 +37,14 @@ class Interval:
     low: float
     high: float
     level: float  # 0.95: of so many logs out of all, the interval holds the value
-    kind: str  # "percentile", "bca", or "t" where the replicates are too few for either
+    kind: str  # "percentile", "bca", "t" where replicates are too few for either, "bounds" where none can be right
     replicates: int  # resampled estimates behind it
     episodes: int  # that were resampled
     widened: float = 1.0  # factor on both sides, for what coverage was measured to lack
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(ShownInNotebook):
     """Something that speaks against believing an estimate, or that one should know when reading it."""
 
     code: str  # a name that does not change: see diagnose.py
@@ -57,7 +59,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Ranking:
+class Ranking(ShownInNotebook):
     """The policies by one method, best first. All lists are in that order.
 
     Policies are compared within the same resamples: what one log is lucky with, all policies are lucky with.
@@ -92,11 +94,12 @@ class Coverage:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(ShownInNotebook):
     """What `policy` would earn according to `method`, how sure that is, and what speaks against it.
 
-    `value` is the mean of the members that did not diverge (None if all did); `low` and `high` are the smallest
-    and largest of them. `interval` is the confidence interval.
+    `value` is the mean of the members that can be right: those that did not diverge (None if all did) and do not lie
+    beyond what the logged rewards allow (if all do, `value` is cut to that). `low` and `high` are the smallest and
+    largest of them. `interval` is the confidence interval.
     """
 
     policy: str
@@ -116,6 +119,8 @@ class Estimate:
     interval: Interval | None = None
     diagnosis: list[Finding] = field(default_factory=list)
     replicates: list[float | None] = field(default_factory=list, repr=False)  # estimates from resampled logs
+    left_out: list[int] = field(default_factory=list)  # which other members lie beyond what the rewards allow
+    extras: dict[str, Any] = field(default_factory=dict, repr=False)  # what the method tells about its own answer
 
     def to_json(self, everything: bool = False) -> dict[str, Any]:
         """The row of `result.json`; with `everything`, also what is kept elsewhere or needed only on the way."""

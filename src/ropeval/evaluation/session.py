@@ -48,7 +48,10 @@ class Session:
         names = [p.name for p in self.policies]
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
-            raise UserError(f"two policies are named {twice[0]!r}; rename one so that the rows can be told apart")
+            raise UserError(
+                f"two policies are named {twice[0]!r}; give one another name (NAME=POLICY, or in Python a dict), so "
+                "that the rows can be told apart"
+            )
         object.__setattr__(self, "policies", [policy.fitted(self.dataset.space) for policy in self.policies])
         for policy in self.policies:  # before anything is written: do they answer, and in the right shape?
             draw_actions(policy, self.dataset.observations[:2], 1, np.random.default_rng(0))

@@ -1,5 +1,6 @@
 """The rows of a mini-batch: which they are, and what a member sees of them. The same in memory and streamed."""
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -23,9 +24,9 @@ def gather(transitions: Transitions, index: Array, member: Array | None) -> Rows
     """The rows of a mini-batch. With `member`, features that lead with a member axis are read in place."""
     rows = transitions.rows
     if member is None or not transitions.per_member:
-        batch = Rows(*(a[index] for a in rows))
+        batch = jax.tree.map(lambda a: a[index], rows)
         return encoded(batch, _own(transitions, member))
-    return Rows(rows.x[member, index], rows.next_x[member, index], rows.reward[index], rows.discount[index])
+    return Rows(rows.x[member, index], rows.next_x[member, index], *jax.tree.map(lambda a: a[index], rows[2:]))
 
 
 def encoded(batch: Rows, net: Any) -> Rows:
@@ -43,8 +44,9 @@ def shown(transitions: Transitions, member: Array | None) -> Transitions:
     """What a member's probe looks at: its features, of all rows where they are stored."""
     if transitions.nets is not None:
         some, net = transitions.glance(), _own(transitions, member)
-        return Transitions(encoded(some.rows, net), net(some.initial_x))
+        return replace(some, rows=encoded(some.rows, net), initial_x=net(some.initial_x), nets=None)
     if member is not None and transitions.per_member:
         x, next_x, initial_x = (a[member] for a in (transitions.rows.x, transitions.rows.next_x, transitions.initial_x))
-        return Transitions(transitions.rows._replace(x=x, next_x=next_x), initial_x)
+        rows = transitions.rows._replace(x=x, next_x=next_x)
+        return replace(transitions, rows=rows, initial_x=initial_x, per_member=False)
     return transitions

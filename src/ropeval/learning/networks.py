@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -78,24 +79,39 @@ class Norm(eqx.Module):
         return result if used is None else result * _for_each_row(used.astype(x.dtype), x)
 
 
+Activation = Literal["relu", "silu"]
+ACTIVATIONS = {"relu": jax.nn.relu, "silu": jax.nn.silu}
+
+
 class MLP(eqx.Module):
-    """`depth` ReLU layers of `width`, then a linear head; orthogonal weights, zero biases."""
+    """`depth` layers of `width` (ReLU, if nothing else is said) and a linear head; orthogonal weights, zero biases."""
 
     hidden: list[Linear]
     norms: list[Norm]  # one per hidden layer, or none
     head: Linear
+    activation: Activation = eqx.field(static=True)
 
-    def __init__(self, key: Array, inputs: int, outputs: int, width: int, depth: int, norm: bool = False):
+    def __init__(
+        self,
+        key: Array,
+        inputs: int,
+        outputs: int,
+        width: int,
+        depth: int,
+        norm: bool = False,
+        activation: Activation = "relu",
+    ):
         keys = jax.random.split(key, depth + 1)
         sizes = [inputs, *[width] * depth]
         self.hidden = [Linear(keys[i], sizes[i], sizes[i + 1]) for i in range(depth)]
         self.norms = [Norm(width) for _ in range(depth)] if norm else []
         self.head = Linear(keys[depth], sizes[depth], outputs)
+        self.activation = activation
 
     def __call__(self, x: Float[Array, "*batch inputs"]) -> Float[Array, "*batch outputs"]:
         for place, layer in enumerate(self.hidden):
             x = layer(x)
             if self.norms:
                 x = self.norms[place](x)
-            x = jax.nn.relu(x)
+            x = ACTIVATIONS[self.activation](x)
         return self.head(x)

@@ -31,12 +31,12 @@ class Streamed(Threads):
         rows = transitions.rows
         x, next_x, initial_x = (jnp.zeros((0, *a.shape[1:])) for a in (rows.x, rows.next_x, transitions.initial_x))
         # What compiled programs may have of it: everything but the features.
-        bare = Rows(x, next_x, jnp.asarray(rows.reward), jnp.asarray(rows.discount))
+        bare = Rows(x, next_x, *jax.tree.map(jnp.asarray, rows[2:]))
         shell = replace(transitions, rows=bare, initial_x=initial_x)
         super().__init__(learner, shell, hyper, keys, table)
         self._features = rows.x, rows.next_x
         some = transitions.glance()
-        self._shown = replace(some, rows=Rows(*map(jnp.asarray, some.rows)), initial_x=jnp.asarray(some.initial_x))
+        self._shown = replace(some, rows=jax.tree.map(jnp.asarray, some.rows), initial_x=jnp.asarray(some.initial_x))
         per_step = 4 * learner.rows * (math.prod(rows.x.shape[1:]) + math.prod(rows.next_x.shape[1:]))
         self._longest = max(1, PIECE // per_step)
 
@@ -85,7 +85,7 @@ def _train_piece(
 
     def step(state: Any, given: tuple[Array, Array, Array, Array]) -> tuple[Any, Metrics]:
         t, rows, x, next_x = given
-        batch = Rows(x, next_x, shell.rows.reward[rows], shell.rows.discount[rows])
+        batch = Rows(x, next_x, *jax.tree.map(lambda a: a[rows], shell.rows[2:]))
         return learner.update(state, encoded(batch, net), step_keys(key, t)[1], hyper)
 
     return jax.lax.scan(step, state, (start + jnp.arange(len(index)), index, x, next_x))

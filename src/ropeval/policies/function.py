@@ -1,6 +1,7 @@
 """Any Python function as a policy."""
 
 import copy
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +16,10 @@ class CallablePolicy(Policy):
     """Any Python function: `f(observations)` if deterministic, `f(observations, rng)` if stochastic.
 
     `log_prob(observations, actions) -> [n]` is optional, and only importance sampling asks for it; a function may
-    also carry it as an attribute of that name.
+    also carry it as an attribute of that name. Where the log's actions are words, a function may answer with them.
     """
+
+    _words: tuple[str, ...] | None = None  # of the log's discrete actions
 
     def __init__(
         self,
@@ -33,6 +36,7 @@ class CallablePolicy(Policy):
     def _told(self, space: Space) -> "CallablePolicy":
         told = copy.copy(self)
         told.discrete, told.action_size = space.discrete, space.action_size
+        told._words = space.action_names if space.discrete else None
         return told
 
     def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
@@ -43,7 +47,19 @@ class CallablePolicy(Policy):
                 f"policy {self.name}: it failed on observations of shape {observations.shape}: "
                 f"{type(error).__name__}: {error}"
             ) from error
-        return np.asarray(answer)
+        answer = np.asarray(answer)
+        return answer if self._words is None or answer.dtype.kind not in "UO" else self._numbered(answer)
+
+    def _numbered(self, words: NDArray[Any]) -> NDArray[np.int64]:
+        assert self._words is not None
+        places = {word: place for place, word in enumerate(self._words)}
+        flat = [str(word) for word in words.reshape(-1)]
+        unknown = next((word for word in flat if word not in places), None)
+        if unknown is not None:
+            raise UserError(
+                f"policy {self.name}: it gave action {unknown!r}, but the log has only {', '.join(self._words[:20])}"
+            )
+        return np.array([places[word] for word in flat], np.int64).reshape(words.shape)
 
     @property
     def has_log_prob(self) -> bool:
@@ -60,3 +76,22 @@ class CallablePolicy(Policy):
                 f"of shape {actions.shape}: {type(error).__name__}: {error}"
             ) from error
         return np.asarray(answer)
+
+
+def from_function(function: Callable[..., Any], name: str | None = None, where: str = "policy") -> CallablePolicy:
+    """A policy of a plain function: deterministic if it takes observations alone, stochastic if it takes an rng, too.
+
+    `where` stands at the beginning of messages.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{where}: its arguments cannot be seen ({error}); wrap it in CallablePolicy") from error
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    needed = [p for p in positional if p.default is p.empty]
+    if len(needed) not in (1, 2):
+        raise UserError(
+            f"{where}: it takes {len(needed)} arguments; expected f(observations) for a deterministic "
+            "policy or f(observations, rng) for a stochastic one"
+        )
+    return CallablePolicy(function, deterministic=len(needed) == 1, name=name)

@@ -8,6 +8,7 @@ from ropeval.policies.normalised import NormalisedPolicy
 from ropeval.policies.policy import MODES, Mode, Policy
 from ropeval.policies.readers import FORMATS, WORDS, PolicyFile
 from ropeval.policies.readers.vecnormalize import read_statistics
+from ropeval.policies.spec import exists, parse_spec
 
 NO_STATISTICS = "none"  # FILE+none: the user says that the policy takes the log's observations as they are
 READS = either([*(known.name for known in FORMATS), *(word.name for word in WORDS)])
@@ -21,31 +22,24 @@ def load_policy(spec: str | Path, mode: Mode | None = None) -> Policy:
                                 MODE is stochastic (default), mean, or offset
     `uniform[:LOW,HIGH]`        uniform over a box, or over the log's discrete actions
     `package.module:name`       a function `f(observations)` or `f(observations, rng)`, or a Policy
+    `NAME=…`                    any of these under a name of your own
+
+    >>> load_policy("dice=uniform")
+    UniformPolicy 'dice' (stochastic)
     """
-    text = str(spec)
-    head, at, tail = text.rpartition("@")
-    if at and tail in MODES:
-        text, mode = head, tail
-    elif at and not _exists(text) and _exists(head.rpartition("+")[0] or head):
-        raise UserError(f"policy {text}: unknown action mode {tail!r}; choose from: {', '.join(MODES)}")
+    name, text, statistics, own_mode = parse_spec(str(spec))
+    mode = own_mode or mode
     if mode is not None and mode not in MODES:
         raise UserError(f"policy {text}: unknown action mode {mode!r}; choose from: {', '.join(MODES)}")
-    file, plus, statistics = text, "", ""
-    if not _exists(text) and "+" in text:
-        file, plus, statistics = text.rpartition("+")
     word = next((word for word in WORDS if word.recognises(text)), None)
-    if _exists(file) and not (word and word.reserved):
-        return _load_file(Path(file), statistics if plus else None, mode)
-    if word:
-        return word.read(text, mode)
-    raise UserError(f"policy {text}: no such file, and no package.module:name either; give {READS}")
-
-
-def _exists(text: str) -> bool:
-    try:
-        return Path(text).exists()
-    except (OSError, ValueError):  # a name that no file can have
-        return False
+    if exists(text) and not (word and word.reserved):
+        policy = _load_file(Path(text), statistics, mode)
+    elif word and statistics is None:
+        policy = word.read(text, mode)
+    else:
+        whole = text if statistics is None else f"{text}+{statistics}"
+        raise UserError(f"policy {whole}: no such file, and no package.module:name either; give {READS}")
+    return policy if name is None else policy.named(name)
 
 
 def _load_file(path: Path, statistics: str | None, mode: Mode | None) -> Policy:

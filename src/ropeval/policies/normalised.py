@@ -44,6 +44,9 @@ class NormalisedPolicy(Policy):
     def _told(self, space: Space) -> "NormalisedPolicy":
         return NormalisedPolicy(self.inside._told(space), self.statistics)
 
+    def named(self, name: str) -> "NormalisedPolicy":
+        return NormalisedPolicy(self.inside.named(name), self.statistics)
+
     def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
         return self.inside.sample(self.statistics.apply(observations), rng)
 

@@ -1,5 +1,6 @@
 """What a policy is, and how it is asked: in batches, and with its answers checked."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 Mode = Literal["stochastic", "mean", "offset"]  # how an action is taken
 MODES: tuple[Mode, ...] = ("stochastic", "mean", "offset")
 UNUSUAL = 0.01  # of the logged observations outside a policy's range, beyond which it is worth a note
+SUM_SLACK = 1e-3  # of probabilities that should sum to 1
 BATCH = 65_536  # states asked about at a time, which bounds the memory of hidden layers
 
 
@@ -29,6 +31,7 @@ class Space:
     discrete: bool
     low: NDArray[np.float32] | None = None  # [A] smallest and
     high: NDArray[np.float32] | None = None  # [A] largest action in the log
+    action_names: tuple[str, ...] | None = None  # where the log has words for them
 
 
 class Policy(ABC):
@@ -54,14 +57,18 @@ class Policy(ABC):
         """Whether `log_prob` answers. A deterministic policy has no density."""
         return not self.deterministic and type(self).log_prob is not Policy.log_prob
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether `log_probs` answers: a deterministic choice has the probabilities 0 and 1."""
+        return self.has_log_prob or (self.deterministic and bool(self.discrete))
+
     def action_probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float64] | None:
         """π(a|s) of every discrete action, [n, A]; None where actions are continuous or their probabilities unknown."""
-        if not self.discrete or not (self.deterministic or self.has_log_prob):
+        if not self.discrete or not self.has_probabilities:
             return None
         assert self.action_size is not None
         if self.deterministic:
-            chosen = draw_actions(self, observations, 1, np.random.default_rng(0))[:, 0]
-            return np.eye(self.action_size)[chosen]
+            return np.eye(self.action_size)[_chosen(self, observations)]
         every = [log_probs(self, observations, np.full(len(observations), a)) for a in range(self.action_size)]
         return np.exp(np.stack(every, axis=1))
 
@@ -103,6 +110,12 @@ class Policy(ABC):
     def sha256(self) -> str | None:
         """Hash of what decides its actions, where that is known."""
         return None
+
+    def named(self, name: str) -> "Policy":
+        """The same policy under another name."""
+        renamed = copy.copy(self)
+        renamed.name = name
+        return renamed
 
     @property
     def kind(self) -> str:
@@ -159,13 +172,47 @@ def draw_in_blocks(
         release(observations)  # where they are mapped, the pages need not be kept
 
 
+def every_action(
+    policy: Policy, observations: NDArray[np.float32], rng: np.random.Generator
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """All discrete actions for each observation, [n, A], and their probabilities, [n, A]. The first is a drawn one, so
+    that whoever wants a single action of the policy takes that."""
+    assert policy.action_size is not None
+    blocks = []
+    for start in range(0, len(observations), BATCH):
+        batch = observations[start : start + BATCH]
+        chances = policy.action_probabilities(batch)  # [n, A]
+        assert chances is not None
+        total = chances.sum(axis=1, keepdims=True)
+        odd = np.flatnonzero(np.abs(total[:, 0] - 1.0) > SUM_SLACK)
+        if len(odd):
+            raise UserError(
+                f"policy {policy.name}: its probabilities of the {policy.action_size} actions sum to "
+                f"{total[odd[0], 0]:.4g} at observation {batch[odd[0]]}; expected 1: mend its log_prob"
+            )
+        blocks.append(chances / total)
+    chances = np.concatenate(blocks)
+    drawn = (chances.cumsum(axis=1) < rng.random((len(chances), 1))).sum(axis=1)
+    drawn = np.minimum(drawn, policy.action_size - 1)  # the last sum may be a little below 1
+    actions = np.tile(np.arange(policy.action_size, dtype=np.int32), (len(chances), 1))
+    actions[np.arange(len(actions)), drawn], actions[:, 0] = 0, drawn  # they change places
+    return actions, np.take_along_axis(chances, actions, axis=1).astype(np.float32)
+
+
 def log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
     """log π(a|s) of every row [n]; checked. Impossible actions have −∞."""
+    if policy.discrete and policy.deterministic:
+        return np.where(_chosen(policy, observations) == actions, 0.0, -np.inf)
     answers = [
         _checked_log_probs(policy, observations[start : start + BATCH], actions[start : start + BATCH])
         for start in range(0, len(observations), BATCH)
     ]
     return np.concatenate(answers)
+
+
+def _chosen(policy: Policy, observations: NDArray[np.float32]) -> NDArray[Any]:
+    """The one action of a deterministic policy in every state, [n]."""
+    return draw_actions(policy, observations, 1, np.random.default_rng(0))[:, 0]
 
 
 def _checked_log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:

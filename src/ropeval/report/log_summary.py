@@ -20,20 +20,9 @@ SHOWN_COLUMNS = 40
 
 def print_summary(name: str, kind: str, summary: Summary, console: Console) -> None:
     console.print(f"[bold]{escape(name)}[/bold]  {escape(kind)}", highlight=False)
-    lengths = summary.lengths
-    _line(console, "steps", f"{summary.steps:,} in {summary.episodes:,} episodes")
-    _line(
-        console, "episode length",
-        f"{lengths.min():,} … {lengths.max():,}, median {np.median(lengths):,.0f}, mean {lengths.mean():,.1f}",
-    )  # fmt: skip
-    ends = f"{summary.terminated:,} terminated, {summary.truncated:,} truncated"
-    _line(console, "ends", ends + (f", {summary.open:,} with neither flag" if summary.open else ""))
-    _line(console, "rewards", _range(summary.rewards, 0))
-    _line(console, "returns", f"{summary.returns.min():.4g} … {summary.returns.max():.4g}, "
-          f"mean {summary.returns.mean():.4g}, median {np.median(summary.returns):.4g}")  # fmt: skip
-    fitted = "none: methods that weight by them fit the behaviour policy first"
-    _line(console, "log_probs", _range(summary.log_probs, 0) if summary.log_probs else fitted)
-    console.print(Padding(to_terminal(_columns_table(summary)), (0, 0, 0, 2)), highlight=False)
+    for label, text in _facts(summary):
+        _line(console, label, text)
+    console.print(Padding(to_terminal(columns_table(summary)), (0, 0, 0, 2)), highlight=False)
     if summary.constant:
         _line(console, "never change", ", ".join(summary.constant))
     if summary.equal:
@@ -43,6 +32,30 @@ def print_summary(name: str, kind: str, summary: Summary, console: Console) -> N
         console.print(row, highlight=False, markup=False)
     for warning in summary.warnings:
         console.print(f"! {warning}", highlight=False, markup=False, style="yellow")
+
+
+def _facts(summary: Summary) -> list[tuple[str, str]]:
+    lengths, returns = summary.lengths, summary.returns
+    ends = f"{summary.terminated:,} terminated, {summary.truncated:,} truncated"
+    fitted = "none: methods that weight by them fit the behaviour policy first"
+    return [
+        ("steps", f"{summary.steps:,} in {summary.episodes:,} episodes"),
+        (
+            "episode length",
+            f"{lengths.min():,} … {lengths.max():,}, median {np.median(lengths):,.0f}, mean {lengths.mean():,.1f}",
+        ),
+        ("ends", ends + (f", {summary.open:,} with neither flag" if summary.open else "")),
+        ("rewards", _range(summary.rewards, 0)),
+        (
+            "returns",
+            f"{returns.min():.4g} … {returns.max():.4g}, mean {returns.mean():.4g}, median {np.median(returns):.4g}",
+        ),
+        ("log_probs", _range(summary.log_probs, 0) if summary.log_probs else fitted),
+    ]
+
+
+def facts_table(summary: Summary, name: str) -> Table:
+    return Table([name, ""], _facts(summary), left=2)
 
 
 def histogram(values: NDArray[np.floating]) -> list[str]:
@@ -70,6 +83,7 @@ def summary_json(name: str, kind: str, summary: Summary, notices: tuple[str, ...
         "observations": _json(summary.observations),
         "actions": _json(actions) if isinstance(actions, Ranges) else {"counts": actions.tolist()},
         "log_probs": _json(summary.log_probs) if summary.log_probs else None,
+        "names": {"observations": summary.labels[0], "actions": summary.labels[1]},
         "constant": summary.constant,
         "equal": [list(pair) for pair in summary.equal],
         "notices": list(notices),
@@ -94,18 +108,19 @@ def _range(ranges: Ranges, i: int) -> str:
     return f"{ranges.low[i]:.4g} … {ranges.high[i]:.4g}, mean {ranges.mean[i]:.4g}, std {ranges.std[i]:.4g}"
 
 
-def _columns_table(summary: Summary) -> Table:
+def columns_table(summary: Summary) -> Table:
     rows: list[list[Value]] = []
-    groups: list[tuple[str, Ranges]] = [("observations", summary.observations)]
+    observations, actions = summary.labels
+    groups: list[tuple[list[str], Ranges]] = [(observations, summary.observations)]
     if isinstance(summary.actions, Ranges):
-        groups.append(("actions", summary.actions))
-    for name, ranges in groups:
+        groups.append((actions, summary.actions))
+    for labels, ranges in groups:
         for i in range(min(len(ranges.low), SHOWN_COLUMNS)):
             values = (ranges.low[i], ranges.high[i], ranges.mean[i], ranges.std[i])
-            rows.append([f"{name}[{i}]", *(f"{v:.4g}" for v in values)])
+            rows.append([labels[i], *(f"{v:.4g}" for v in values)])
         if len(ranges.low) > SHOWN_COLUMNS:
             rows.append([f"… {len(ranges.low) - SHOWN_COLUMNS} more", *[""] * 4])
     if not isinstance(summary.actions, Ranges):
         for action, count in enumerate(summary.actions[:SHOWN_COLUMNS]):
-            rows.append([f"action {action}", "", "", f"{count:,}", f"{count / summary.steps:.1%}"])
+            rows.append([actions[action], "", "", f"{count:,}", f"{count / summary.steps:.1%}"])
     return Table(["column", "min", "max", "mean", "std"], rows, left=1)

@@ -1,5 +1,6 @@
 """A run's results in the terminal: one table, the warnings in full below it, and who is probably the best."""
 
+import io
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -11,6 +12,8 @@ from ropeval.report.labels import number
 from ropeval.report.table import Cell, Table, Value
 from ropeval.report.typeset import to_terminal
 
+TEXT_WIDTH = 100  # columns, where no terminal says how many there are
+
 
 def print_results(results: Sequence[Estimate], console: Console, truth: Truth | None = None) -> None:
     """One row per policy and method; numbers in the last column point at the sentences below."""
@@ -19,6 +22,15 @@ def print_results(results: Sequence[Estimate], console: Console, truth: Truth | 
     console.print()
     for place, sentence in enumerate(sentences, start=1):
         console.print(Text.assemble((str(place), "yellow"), "  ", sentence), soft_wrap=True)
+
+
+def comparison_text(results: Sequence[Estimate], rankings: Sequence[Ranking], truth: Truth | None = None) -> str:
+    """The same as plain text."""
+    console = Console(file=io.StringIO(), width=TEXT_WIDTH, color_system=None)
+    with console.capture() as captured:
+        print_results(results, console, truth)
+        print_ranking(rankings, console)
+    return captured.get().rstrip()
 
 
 def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: Truth | None = None) -> Table:

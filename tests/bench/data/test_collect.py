@@ -71,7 +71,7 @@ def test_metadata_says_how_to_make_it_again(toy, collected):
 def test_true_values_agree_with_arithmetic(toy, collected):
     """From `first` steps remaining: Σ γ^t (first − t + a) over min(first, 8) steps, first uniform on 1 … 12."""
     truth = read_truth(collected / toy.folder)
-    for one, action in ((truth.evaluated, 0.25), (truth.behaviour, 0.25), (truth.random, 0.0)):
+    for one, action in ((truth.policies["evaluated"], 0.25), (truth.policies["behaviour"], 0.25), (truth.random, 0.0)):
         returns, sums, lengths = [], [], []
         for first in range(1, 13):
             rewards = first - np.arange(min(first, 8)) + action
@@ -160,7 +160,9 @@ def test_nothing_is_written_where_the_environment_cannot_be_made(toy, tmp_path, 
 
 
 def test_a_policy_that_does_not_fit_is_refused(toy, tmp_path):
-    wrong = toy.model_copy(update={"evaluated": find_task("tiny/pendulum").evaluated})
+    wrong = toy.model_copy(
+        update={"policies": {**toy.policies, "evaluated": find_task("tiny/pendulum").policies["evaluated"]}}
+    )
     with pytest.raises(UserError, match="observations of size 3"):
         collect(wrong, tmp_path, processes=1, truth_episodes=2)
 
@@ -178,9 +180,11 @@ def test_the_pendulum_agrees_with_the_demos_truth(tmp_path):
     expected = data.judged["evaluated"].policy.log_prob(data.dataset.observations[rows], data.dataset.actions[rows])
     np.testing.assert_allclose(data.dataset.log_probs[rows], expected, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(data.dataset.log_probs[800:], -np.log(4.0), rtol=1e-6)
-    known = json.loads((Path(find_task("tiny/pendulum").evaluated.spec).parents[1] / "truth.json").read_text())
+    known = json.loads(
+        (Path(find_task("tiny/pendulum").policies["evaluated"].spec).parents[1] / "truth.json").read_text()
+    )
     truth = read_truth(tmp_path / task.folder)
-    for one, name in ((truth.evaluated, "swingup"), (truth.behaviour, "cautious")):
+    for one, name in ((truth.policies["evaluated"], "swingup"), (truth.policies["behaviour"], "cautious")):
         expected = known["policies"][name]
         assert abs(one.discounted.value - expected["value"]) < 4 * one.discounted.standard_error
         assert abs(one.mean_reward.value - expected["mean_reward_over_1mg"]) < 4 * one.mean_reward.standard_error

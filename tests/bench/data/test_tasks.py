@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ropeval.bench.data.policy_files import locate
-from ropeval.bench.data.tasks import PolicySource, Task, all_tasks, find_task, find_tasks
+from ropeval.bench.data.tasks import PolicySource, Task, all_tasks, find_task, find_tasks, paper_task
 from ropeval.errors import UserError
 
 HERE = Path(__file__).parents[1]
@@ -25,12 +25,12 @@ def test_the_papers_twelve_datasets_are_there():
         task = registry[name]
         assert task.transitions == (1_000_000 if name.startswith("d4rl/") else 100_000)
         assert task.gamma == 0.99
-        assert task.evaluated.mode == ("offset" if name.startswith("d4rl/") else "stochastic")
+        assert task.policies["evaluated"].mode == ("offset" if name.startswith("d4rl/") else "stochastic")
         assert task.environment.endswith(("-v4", "Swimmer20-v0"))
-    assert registry["d4rl/walker2d-random"].mixture == ("random",)
-    assert registry["d4rl/walker2d-medium"].mixture == ("behaviour",)
-    assert registry["d4rl/walker2d-medium-expert"].mixture == ("behaviour", "evaluated")
-    assert "walker_online_10.pkl" in registry["d4rl/walker2d-random"].evaluated.files
+    assert registry["d4rl/walker2d-random"].writers == {"random": 1}
+    assert registry["d4rl/walker2d-medium"].writers == {"behaviour": 1}
+    assert registry["d4rl/walker2d-medium-expert"].writers == {"behaviour": 1, "evaluated": 1}
+    assert "walker_online_10.pkl" in registry["d4rl/walker2d-random"].policies["evaluated"].files
 
 
 def test_a_file_of_tasks_appears_in_the_registry(monkeypatch):
@@ -92,13 +92,21 @@ def test_a_broken_file_of_tasks_is_named(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("name", "Up/Case"), ("name", "nogroup"), ("name", "../up"), ("mixture", ()), ("mixture", ("random", "random")),
-     ("gamma", 1.0), ("transitions", 0), ("mixture", ("nobody",))],
+    [("name", "Up/Case"), ("name", "nogroup"), ("name", "../up"), ("writers", {}), ("writers", {"random": 0}),
+     ("gamma", 1.0), ("gamma", -0.1), ("transitions", 0), ("writers", {"nobody": 1}), ("judged", {}),
+     ("judged", {"nobody": "dev"}), ("judged", {"evaluated": "train"}), ("references", ("nobody",)),
+     ("transitions", None), ("episodes", 5), ("policies", {"Up Case": {"spec": "uniform"}})],
 )  # fmt: skip
 def test_tasks_are_checked(field, value):
     good = find_task("tiny/pendulum").model_dump()
     with pytest.raises(ValueError, match=field):
         Task(**{**good, field: value})
+
+
+def test_the_papers_form_names_each_writer_once():
+    source = PolicySource(spec="uniform")
+    with pytest.raises(ValueError, match="mixture"):
+        paper_task(name="a/b", environment="Pendulum-v1", evaluated=source, behaviour=source, mixture=("random",) * 2)
 
 
 def test_a_policy_is_a_word_or_a_published_file():
@@ -111,11 +119,11 @@ def test_a_policy_is_a_word_or_a_published_file():
 def published(tmp_path: Path, content: bytes) -> Task:
     digest = hashlib.sha256(content).hexdigest()
     source = PolicySource(files={"p.pkl": "0" * 64, "p.npz": digest}, origin="somebody's release")
-    return Task(name="a/b", environment="Pendulum-v1", evaluated=source, behaviour=source)
+    return paper_task(name="a/b", environment="Pendulum-v1", evaluated=source, behaviour=source)
 
 
 def test_published_files_are_found_at_any_depth_and_their_hash_is_checked(tmp_path):
-    content = Path(find_task("tiny/pendulum").evaluated.spec).read_bytes()
+    content = Path(find_task("tiny/pendulum").policies["evaluated"].spec).read_bytes()
     task = published(tmp_path, content)
     with pytest.raises(UserError, match=r"π_e is p.pkl or p.npz.*somebody's release.*--policies DIR"):
         locate(task, "evaluated", None)

@@ -66,3 +66,12 @@ def test_two_defaults_of_one_method_are_refused(tmp_path):
         UserError, match=r'rope\+fqe: the default setting is {}, in an earlier folder {"rope.beta": 1.0}'
     ):
         load_results([first, write_study(tmp_path / "b", runs("t", "rope+fqe", [1.0]))])
+
+
+def test_trivial_estimates_may_have_been_resampled_more_often(tmp_path):
+    def study(name, method, resamples):
+        return write_study(tmp_path / name, [row("t", method, 100.0, config=json.dumps({"resamples": resamples}))])
+
+    assert len(load_results([study("a", "mean-return", 4), study("b", "mean-return", 5)]).rows) == 1
+    with pytest.raises(UserError, match="fqe has resamples 5, in an earlier folder 4"):
+        load_results([study("c", "fqe", 4), study("d", "fqe", 5)])

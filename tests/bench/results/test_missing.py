@@ -28,7 +28,7 @@ def test_missing_tasks_methods_settings_and_seeds(tmp_path):
         tmp_path, rows, tasks=["a", "b"], methods=["fqe", "rope+fqe"], seeds=3, grid={"rope+fqe": {"b": [1, 2]}}
     )
     failed = [Failure("u", "b", "rope+fqe", "{}", "out of memory")]
-    gaps = {(g.task, g.method, g.hyper): g[3:] for g in find_gaps(read_study(folder), load_rows(folder), failed)}
+    gaps = {(g.task, g.method, g.hyper): g[3:6] for g in find_gaps(read_study(folder), load_rows(folder), failed)}
     assert gaps == {
         ("a", "mean-reward", ""): (0, 1, ""),
         ("a", "mean-return", ""): (0, 1, ""),
@@ -47,6 +47,14 @@ def test_a_failed_unit_explains_the_settings_that_it_held(tmp_path):
     failed = [Failure("u", "a", "rope+fqe", '{"d": "X/2"}', "no memory"), Failure("v", "a", "fqe", "{}", "other")]
     (gap,) = find_gaps(read_study(folder), load_rows(folder), failed)
     assert (gap.hyper, gap.present, gap.expected, gap.reason) == (hyper(b=1, d="X/2"), 0, 2, "no memory")
+
+
+def test_a_refusal_is_told_from_a_failure(tmp_path):
+    rows = [row("a", method, 1.0) for method in ("mean-reward", "mean-return")]
+    folder = write_study(tmp_path, rows, methods=["wis", "fqe"])
+    failed = [Failure("u", "a", "wis", "{}", "no probabilities", refused=True), Failure("v", "a", "fqe", "{}", "broke")]
+    gaps = find_gaps(read_study(folder), load_rows(folder), failed)
+    assert {gap.method: gap.refused for gap in gaps} == {"wis": True, "fqe": False}
 
 
 def test_patterns_stand_for_the_tasks_that_are_known(tmp_path):

@@ -8,6 +8,7 @@ from scipy.stats import trim_mean
 
 from ropeval.bench.results.scores import (
     Interval,
+    interval_over,
     iqm,
     iqm_interval,
     performance_profile,
@@ -75,6 +76,31 @@ def test_the_interval_of_few_runs_is_that_of_all_resamples():
 def test_strata_are_drawn_apart():
     """Within each stratum nothing varies, so no resample differs; drawn together, almost every one would."""
     assert iqm_interval([[1.0] * 4, [3.0] * 4]) == Interval(2.0, 2.0, 2.0)
+
+
+@pytest.mark.parametrize("centre", ["mean", "median", "iqm"])
+def test_whole_groups_are_drawn_together(centre):
+    """Two groups have three different resamples: the first twice, both (half of the time), the second twice."""
+    found = interval_over([[1.0, 1.0], [3.0, 3.0]], centre)
+    assert found == Interval(2.0, 1.0, 3.0)
+
+
+def test_centres_of_groups_of_different_sizes():
+    groups = [[1.0, 2.0, 9.0], [4.0], [], [6.0, 8.0, 100.0]]
+    values = np.concatenate([np.asarray(g, float) for g in groups])
+    assert interval_over(groups, "mean").value == pytest.approx(values.mean())
+    assert interval_over(groups, "median").value == np.median(values)
+    assert interval_over(groups, "iqm").value == pytest.approx(float(iqm(values)))
+    assert interval_over([[5.0, 7.0]], "mean") == Interval(6.0, 6.0, 6.0)
+    assert np.isnan(interval_over([[], []], "median")).all()
+
+
+def test_the_interval_over_few_groups_is_that_of_all_resamples():
+    groups = np.array([[1.0, 5.0], [2.0, 8.0], [4.0, 4.0]])
+    every = np.sort([np.median(np.concatenate(drawn)) for drawn in itertools.product(groups, repeat=3)])
+    found = interval_over(list(groups), "median", resamples=100_000)
+    low, high = np.quantile(every, [0.025, 0.975], method="inverted_cdf")
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.05)
 
 
 def test_one_run_has_no_width():

@@ -41,6 +41,7 @@ def test_a_table_from_a_database(tmp_path, ending):
     np.testing.assert_array_equal(log.rewards, [0.25, 0, 0.75, 1])
     np.testing.assert_array_equal(log.terminations, [False, False, False, True])
     assert "0 = high, 1 = low, 2 = none" in " ".join(log.notices)
+    assert log.labels == (["age", "bp9", "bp10"], ["high", "low", "none"])
     assert "put in order by patient and day" in " ".join(log.notices)
 
 

@@ -48,6 +48,14 @@ def test_several_policies_and_the_probability_of_the_best():
     )
 
 
+def test_only_what_speaks_against_the_named_policy_counts():
+    several = [estimate("left", "fqe", 10.0), estimate("right", "fqe", 2.0, (DOUBT,))]
+    assert answer(Outcome(several)).endswith("; no warning speaks against it.")
+    assert answer(Outcome([estimate("left", "fqe", 10.0, (DOUBT,)), several[1]])).endswith(
+        "; 1 warning speaks against it."
+    )
+
+
 def test_nothing_is_certain():
     ranking = Ranking("fqe", ["left", "right"], [10.0, 2.0], [1.0, 0.0], [[0.5, 1.0], [0.0, 0.5]], 200)
     assert "with a probability of more than 0.99;" in answer(Outcome(estimates(), rankings=[ranking]))

@@ -2,7 +2,7 @@
 
 DATA/<task>/v<version>/log/          the log, memory-mapped columns with their metadata
 DATA/<task>/v<version>/policies/     the policy files that were used
-DATA/<task>/v<version>/truth.json    true values of π_e, π_b and the random policy
+DATA/<task>/v<version>/truth.json    true values of the policies to judge and of the random policy
 DATA/truth/                          true values by environment and policy, shared by tasks
 
 Needs no command-line libraries: `python -m ropeval.bench.data.collect TASK --data DIR` works where only NumPy,
@@ -12,7 +12,6 @@ Pydantic, Gymnasium and MuJoCo are installed beside JAX.
 import argparse
 import hashlib
 import json
-import os
 import platform
 import shutil
 import sys
@@ -22,14 +21,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ropeval.bench.data.episodes import make_environment
-from ropeval.bench.data.policy_files import LocatedPolicy, locate
+from ropeval.bench.data.episodes import Player, make_environment
+from ropeval.bench.data.policy_files import LocatedPolicy, PoliciesMissing, locate_all
 from ropeval.bench.data.rollouts import stream_truth
 from ropeval.bench.data.streams import Stream
 from ropeval.bench.data.task_data import DEFAULT_DATA, TaskData, is_collected, load_task
-from ropeval.bench.data.tasks import ROLES, Role, Task, find_tasks
-from ropeval.bench.data.truth import PolicyTruth, Truth
-from ropeval.bench.data.workers import Recipe, Report, play_streams
+from ropeval.bench.data.tasks import Task, find_tasks
+from ropeval.bench.data.truth import PolicyTruth, answered_truth, make_truth
+from ropeval.bench.data.workers import Pool, Recipe, Report, play_streams, worker_pool
 from ropeval.data.columns import ColumnsWriter
 from ropeval.data.dataset import Dataset
 from ropeval.errors import UserError
@@ -39,8 +38,6 @@ from ropeval.version import __version__
 
 __all__ = ["TaskData", "collect", "is_collected", "load_task"]
 
-TRUTH_EPISODES = 300  # as the paper
-
 
 def collect(
     task: Task,
@@ -48,36 +45,46 @@ def collect(
     policies: Path | None = None,
     seed: int = 0,
     processes: int | None = None,
-    truth_episodes: int = TRUTH_EPISODES,
+    truth_episodes: int | None = None,
     overwrite: bool = False,
     report: Report | None = None,
+    pool: Pool | None = None,
 ) -> Path:
-    """Collect a task's log and true values, or what is missing of them; returns its folder."""
+    """Collect a task's log and true values, or what is missing of them; returns its folder.
+
+    `pool` (see `worker_pool`) serves many tasks, which spares each of them the start of its processes.
+    """
+    if pool is None:
+        with worker_pool(processes) as own:
+            return collect(task, data, policies, seed, processes, truth_episodes, overwrite, report, own)
     folder = data / task.folder
     if is_collected(task, data) and not overwrite:
         return folder
-    located = {role: locate(task, role, policies) for role in ROLES}
-    loaded = {role: source.load() for role, source in located.items()}
+    located = locate_all(task, policies)
+    loaded = {name: source.load() for name, source in located.items()}
     make_environment(task.environment)[0].close()  # refuses what is not installed, before anything is written
-    plan = _plan(task, seed, truth_episodes, located, loaded)
+    valued = [name for name in task.valued if name in located]
+    plan = _plan(task, seed, truth_episodes or task.truth_episodes, located, loaded)
     with locked(folder / ".lock") as alone:
         if not alone:
             raise UserError(f"{folder}: another process is collecting this task; wait for it")
         if overwrite:
-            for name in ("log", "parts", "policies"):
-                shutil.rmtree(folder / name, ignore_errors=True)
+            for place in ("log", "parts", "policies"):
+                shutil.rmtree(folder / place, ignore_errors=True)
             (folder / "truth.json").unlink(missing_ok=True)
-            for role in ROLES:
-                _truth_file(_truth_stream(task, role, data, located[role], plan)[0]).unlink(missing_ok=True)
+            for name in valued:
+                _truth_file(_truth_stream(task, name, data, located[name], plan)[0]).unlink(missing_ok=True)
         _agree_on_plan(folder / "parts" / "plan.json", plan)
-        log = {role: _log_stream(task, role, folder, located[role], seed) for role in task.mixture}
-        values = {role: _truth_stream(task, role, data, located[role], plan) for role in ROLES}
-        missing = [values[role] for role in ROLES if not _truth_file(values[role][0]).exists()]
-        play_streams([*log.values(), *missing], processes or os.cpu_count() or 1, report)
-        _write_log(folder / "log", {role: stream for role, (stream, _) in log.items()}, plan)
-        truths = {role: _finish_truth(stream, task.gamma, loaded[role]) for role, (stream, _) in values.items()}
+        log = {name: _log_stream(task, name, folder, located[name], seed) for name in task.writers}
+        values = {name: _truth_stream(task, name, data, located[name], plan) for name in valued}
+        played = values.values() if task.truth == "played" else ()
+        missing = [(stream, recipe) for stream, recipe in played if not _truth_file(stream).exists()]
+        play_streams([*log.values(), *missing], pool, report)
+        _write_log(folder / "log", {name: stream for name, (stream, _) in log.items()}, plan)
+        truths = {name: _finish_truth(task, stream, loaded[name]) for name, (stream, _) in values.items()}
         _copy_policies(folder / "policies", located)
-        write_text(folder / "truth.json", Truth(gamma=task.gamma, **truths).model_dump_json(indent=1) + "\n")
+        truth = make_truth(task.gamma, truths, task.judged)
+        write_text(folder / "truth.json", truth.model_dump_json(indent=1) + "\n")
         shutil.rmtree(folder / "parts", ignore_errors=True)
     return folder
 
@@ -86,7 +93,7 @@ def collect(
 
 
 def _plan(
-    task: Task, seed: int, truth_episodes: int, located: dict[Role, LocatedPolicy], loaded: dict[Role, Policy]
+    task: Task, seed: int, truth_episodes: int, located: dict[str, LocatedPolicy], loaded: dict[str, Policy]
 ) -> dict[str, Any]:
     """Everything that decides what will be collected; it becomes the log's metadata."""
     return {
@@ -94,21 +101,24 @@ def _plan(
         "version": task.version,
         "environment": task.environment,
         "transitions": task.transitions,
-        "mixture": list(task.mixture),
+        "episodes": task.episodes,
+        "writers": task.writers,
+        "propensities": task.propensities,
         "gamma": task.gamma,
         "value_steps": task.value_steps,
         "seed": seed,
         "truth_episodes": truth_episodes,
         "policies": {
-            role: {
+            name: {
                 "file": source.file.name if source.file else None,
                 "file_sha256": source.file_sha256,
-                "sha256": loaded[role].sha256,
-                "name": loaded[role].name,
+                "sha256": loaded[name].sha256,
+                "name": loaded[name].name,
                 "mode": source.mode,
-                "kind": loaded[role].kind,
+                "epsilon": source.epsilon,
+                "kind": loaded[name].kind,
             }
-            for role, source in located.items()
+            for name, source in located.items()
         },
         "versions": {name: _version(name) for name in ("gymnasium", "mujoco", "numpy")},
         "machine": platform.machine(),
@@ -139,30 +149,32 @@ def _agree_on_plan(path: Path, plan: dict[str, Any]) -> None:
 # --- the log --------------------------------------------------------------------------------------------------
 
 
-def _log_stream(task: Task, role: Role, folder: Path, policy: LocatedPolicy, seed: int) -> tuple[Stream, Recipe]:
-    share = task.transitions // len(task.mixture)
-    stream = Stream(f"log: {role}", folder / "parts" / role, share, "transitions")
-    return stream, Recipe(task.environment, policy, seed, f"{task.folder}/{role}")
+def _log_stream(task: Task, name: str, folder: Path, policy: LocatedPolicy, seed: int) -> tuple[Stream, Recipe]:
+    size, unit = task.size
+    share = size * task.writers[name] // sum(task.writers.values())
+    stream = Stream(f"log: {name}", folder / "parts" / name, share, unit)
+    return stream, Recipe(task.environment, policy, seed, f"{task.folder}/{name}")
 
 
-def _write_log(folder: Path, streams: dict[Role, Stream], plan: dict[str, Any]) -> None:
+def _write_log(folder: Path, streams: dict[str, Stream], plan: dict[str, Any]) -> None:
     written = {
-        role: {
+        name: {
             "episodes": sum(n for _, n in s.kept()),
             "transitions": sum(int(p.lengths[:n].sum()) for p, n in s.kept()),
         }
-        for role, s in streams.items()
+        for name, s in streams.items()
     }
+    left_out = {"lengths"} if plan["propensities"] else {"lengths", "log_probs"}
     with ColumnsWriter(folder, {**plan, "written_by": written, "ropeval": __version__}) as writer:
         for stream in streams.values():
             for part, episodes in stream.kept():
                 rows = int(part.lengths[:episodes].sum())
-                columns = {name: array[:rows] for name, array in read_npz(part.path).items() if name != "lengths"}
+                columns = {name: array[:rows] for name, array in read_npz(part.path).items() if name not in left_out}
                 if rows:
                     writer.append(Dataset.from_columns(columns, name=str(part.path)))
 
 
-def _copy_policies(folder: Path, located: dict[Role, LocatedPolicy]) -> None:
+def _copy_policies(folder: Path, located: dict[str, LocatedPolicy]) -> None:
     for source in located.values():
         if source.file is not None:
             write_atomically(folder / source.file.name, partial(_copy, source.file))
@@ -176,35 +188,48 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _truth_stream(
-    task: Task, role: Role, data: Path, policy: LocatedPolicy, plan: dict[str, Any]
+    task: Task, name: str, data: Path, policy: LocatedPolicy, plan: dict[str, Any]
 ) -> tuple[Stream, Recipe]:
     """Shared by all tasks that ask the same question of the same policy: the folder is named after the question.
 
     A policy without a hash may have changed since, so its value stays with the task that asked.
     """
-    about = plan["policies"][role]
+    about = plan["policies"][name]
     recipe = Recipe(task.environment, policy, plan["seed"], "truth", task.gamma, task.value_steps)
-    if about["sha256"] is None and role != "random":
-        folder = data / task.folder / "parts" / f"truth-{role}"
-        return Stream(f"true value: {role}", folder, plan["truth_episodes"], "episodes"), recipe
-    question = {name: plan[name] for name in ("environment", "gamma", "value_steps", "seed", "versions", "machine")}
+    if about["sha256"] is None and name != "random":
+        folder = data / task.folder / "parts" / f"truth-{name}"
+        return Stream(f"true value: {name}", folder, plan["truth_episodes"], "episodes"), recipe
+    question = {field: plan[field] for field in ("environment", "gamma", "value_steps", "seed", "versions", "machine")}
+    if task.truth == "known":
+        question["truth"] = "known"
     identity = [about["sha256"] or about["name"], about["mode"], plan["truth_episodes"]]
     text = json.dumps([question, identity], sort_keys=True)
-    name = f"{task.environment.rpartition(':')[2].replace('/', '-')}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    stream = Stream(f"true value: {role}", data / "truth" / name, plan["truth_episodes"], "episodes")
-    return stream, recipe
+    place = f"{task.environment.rpartition(':')[2].replace('/', '-')}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return Stream(f"true value: {name}", data / "truth" / place, plan["truth_episodes"], "episodes"), recipe
 
 
 def _truth_file(stream: Stream) -> Path:
     return stream.folder.with_suffix(".json")
 
 
-def _finish_truth(stream: Stream, gamma: float, policy: Policy) -> PolicyTruth:
+def _finish_truth(task: Task, stream: Stream, policy: Policy) -> PolicyTruth:
     path = _truth_file(stream)
     if not path.exists():
-        write_text(path, stream_truth(stream, gamma, policy).model_dump_json(indent=1) + "\n")
+        truth = _answer(task, policy) if task.truth == "known" else stream_truth(stream, task.gamma, policy)
+        write_text(path, truth.model_dump_json(indent=1) + "\n")
         shutil.rmtree(stream.folder, ignore_errors=True)
     return PolicyTruth.model_validate_json(path.read_text(encoding="utf-8"))
+
+
+def _answer(task: Task, policy: Policy) -> PolicyTruth:
+    """The environment's own, where it has one."""
+    player = Player(task.environment, policy)
+    known = player.env.unwrapped
+    if not hasattr(known, "answer"):
+        raise UserError(f"task {task.name}: its truth is known, but {task.environment} has no method `answer`")
+    return answered_truth(
+        known.answer(player.policy, task.gamma, player.time_limit), task.gamma, policy.name, policy.sha256
+    )
 
 
 # --- without the command line ---------------------------------------------------------------------------------
@@ -233,18 +258,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--overwrite", action="store_true", help="collect again what is there already")
     given = parser.parse_args(arguments)
+    failed = 0
     try:
-        for task in find_tasks(given.tasks):
-            started = time.monotonic()
-            folder = collect(
-                task, given.data, given.policies, given.seed, given.processes,
-                overwrite=given.overwrite, report=_Lines(),
-            )  # fmt: skip
-            print(f"{task.name}: {folder} ({time.monotonic() - started:.1f} s)", flush=True)
+        tasks = find_tasks(given.tasks)
+        with worker_pool(given.processes) as pool:
+            for task in tasks:
+                started = time.monotonic()
+                try:
+                    folder = collect(
+                        task, given.data, given.policies, given.seed,
+                        overwrite=given.overwrite, report=_Lines(), pool=pool,
+                    )  # fmt: skip
+                    print(f"{task.name}: {folder} ({time.monotonic() - started:.1f} s)", flush=True)
+                except PoliciesMissing as error:  # the others may have theirs
+                    print(f"skipped: {error}", file=sys.stderr)
+                    failed = 2
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    return 0
+    return failed
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class Player:
 
     def __init__(self, environment: str, policy: Policy, max_steps: int | None = None):
         self.env, self.time_limit = make_environment(environment, max_steps)
-        self.space = _space(self.env, environment)
+        self.space = space_of(self.env, environment)
         self.policy = policy.fitted(self.space)
         observation, _ = self.env.reset(seed=0)
         draw_actions(self.policy, _flat(observation)[None], 1, np.random.default_rng(0))  # refuses what does not fit
@@ -126,7 +126,7 @@ def _flat(observation: Any) -> NDArray[np.float32]:
     return np.asarray(observation, np.float32).reshape(-1)
 
 
-def _space(env: Any, name: str) -> Space:
+def space_of(env: Any, name: str) -> Space:
     from gymnasium.spaces import Box, Discrete
 
     if not isinstance(env.observation_space, Box):

@@ -12,7 +12,7 @@ from ropeval.bench.data.episodes import Columns
 from ropeval.bench.data.policy_files import LocatedPolicy
 from ropeval.bench.data.streams import Stream
 from ropeval.bench.data.truth import PolicyTruth, policy_truth
-from ropeval.bench.data.workers import Recipe, play_streams
+from ropeval.bench.data.workers import Recipe, play_streams, worker_pool
 from ropeval.files import read_npz
 from ropeval.policies import Policy
 
@@ -31,7 +31,8 @@ def play_value(
     """Both definitions of its value. `seed` and `name` decide the episodes; `max_steps` makes them longer."""
     with tempfile.TemporaryDirectory() as folder:
         stream = Stream(name, Path(folder), episodes, "episodes")
-        play_streams([(stream, Recipe(environment, policy, seed, name, gamma, max_steps))], processes)
+        with worker_pool(processes) as pool:
+            play_streams([(stream, Recipe(environment, policy, seed, name, gamma, max_steps))], pool)
         return stream_truth(stream, gamma, policy.load())
 
 
@@ -47,7 +48,8 @@ def play_log(
     """Whole episodes, as many as fit into `transitions`, as the columns of a log."""
     with tempfile.TemporaryDirectory() as folder:
         stream = Stream(name, Path(folder), transitions, "transitions")
-        play_streams([(stream, Recipe(environment, policy, seed, name))], processes)
+        with worker_pool(processes) as pool:
+            play_streams([(stream, Recipe(environment, policy, seed, name))], pool)
         parts = []
         for part, episodes in stream.kept():
             rows, arrays = int(part.lengths[:episodes].sum()), read_npz(part.path)

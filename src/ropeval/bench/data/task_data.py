@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ropeval.bench.data.policy_files import LocatedPolicy
-from ropeval.bench.data.tasks import Task, find_task
+from ropeval.bench.data.tasks import Split, Task, find_task
 from ropeval.bench.data.truth import PolicyTruth, Truth
 from ropeval.data.columns import is_columns, open_columns, read_metadata
 from ropeval.data.dataset import Dataset
@@ -16,6 +16,7 @@ from ropeval.policies import Policy
 
 DEFAULT_DATA = Path("ropeval-data")
 EVALUATED = "evaluated"  # the name of the judged policy where a task has one
+SAME = ("environment", "transitions", "episodes", "propensities", "gamma", "value_steps")  # as when it was collected
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Judged:
 
     policy: Policy
     truth: PolicyTruth
-    split: str = ""  # dev or test, where the task says on which side the policy stands
+    split: Split = "dev"  # test: nothing may be tuned on it
+    imprecise: bool = False  # its true value has too large a standard error to judge estimates by
 
 
 @dataclass(frozen=True)
@@ -52,15 +54,22 @@ def load_task(name: str | Task, data: Path = DEFAULT_DATA) -> TaskData:
             f"task {task.name}: not collected in {data}; run: ropeval bench collect {task.name} --data {data}"
         )
     metadata = read_metadata(folder / "log")
-    for field in ("environment", "transitions", "gamma", "value_steps"):
-        if metadata.get(field) != getattr(task, field):
+    for field in SAME:
+        earlier = metadata.get(field, Task.model_fields[field].default)
+        if earlier != getattr(task, field):
             raise UserError(
-                f"{folder}: collected with {field} {metadata.get(field)}, but the task says {getattr(task, field)}; "
+                f"{folder}: collected with {field} {earlier}, but the task says {getattr(task, field)}; "
                 "give the task a new version, or collect it again with --overwrite"
             )
     truth = read_truth(folder)
-    judged = {EVALUATED: Judged(_evaluated_policy(task, folder, metadata), truth.evaluated)}
-    return TaskData(task, open_columns(folder / "log"), judged, truth.random, metadata)
+    judged = {
+        name: Judged(
+            _policy(task, name, folder, metadata), truth.policies[name], task.split_of(name), name in truth.imprecise
+        )
+        for name in task.judged
+        if name in truth.policies  # a published policy may not have been at hand
+    }
+    return TaskData(task, open_columns(folder / "log"), judged, truth.policies.get("random"), metadata)
 
 
 def read_truth(folder: Path) -> Truth:
@@ -72,10 +81,10 @@ def read_truth(folder: Path) -> Truth:
         raise UserError(f"{path}: cannot be read ({reason}); delete it and collect the task again") from error
 
 
-def _evaluated_policy(task: Task, folder: Path, metadata: dict[str, Any]) -> Policy:
-    about = metadata["policies"]["evaluated"]
-    spec = str(folder / "policies" / about["file"]) if about["file"] else task.evaluated.spec
-    policy = LocatedPolicy(spec, task.evaluated.mode).load()
+def _policy(task: Task, name: str, folder: Path, metadata: dict[str, Any]) -> Policy:
+    about, source = metadata["policies"][name], task.policies[name]
+    spec = str(folder / "policies" / about["file"]) if about["file"] else source.spec
+    policy = LocatedPolicy(spec, source.mode, epsilon=source.epsilon).load()
     if policy.sha256 != about["sha256"]:
         raise UserError(f"{spec}: not the policy that the task was collected with; collect it again with --overwrite")
     return policy

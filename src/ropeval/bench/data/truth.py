@@ -1,15 +1,20 @@
-"""True values by playing, under both definitions: the discounted return, and the mean reward per step over 1 − γ.
+"""True values, played or exact, under both definitions: the discounted return, and the mean reward per step over 1 − γ.
 
 The paper states the first and its code computes the second, so every score is kept against both, never mixed.
 """
 
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol
+
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from ropeval.bench.data.episodes import Episode
+from ropeval.policies.policy import Policy
 
 Floats = NDArray[np.float64]
+LARGEST_ERROR = 0.005  # of the range of true values; a larger standard error is flagged
 
 
 class Value(BaseModel):
@@ -28,20 +33,80 @@ class PolicyTruth(BaseModel):
     mean_reward: Value  # E Σ r_t / E T / (1 − γ), over episodes as the log has them
     mean_return: float  # undiscounted
     mean_length: float
-    episodes: int
+    episodes: int  # played; none where the values are exact
     policy_sha256: str | None = None
     name: str = ""
 
 
 class Truth(BaseModel):
-    """The true values of a task."""
+    """The true values of a task's policies, by name."""
 
     model_config = ConfigDict(frozen=True)
 
     gamma: float
-    evaluated: PolicyTruth
-    behaviour: PolicyTruth
-    random: PolicyTruth
+    policies: dict[str, PolicyTruth]
+    imprecise: tuple[str, ...] = ()  # those whose standard error is too large for what is compared with it
+
+    @model_validator(mode="before")
+    @classmethod
+    def _earlier_form(cls, found: Any) -> Any:
+        """Before there were several policies to judge, the three were fields."""
+        if isinstance(found, dict) and "evaluated" in found:
+            return {"gamma": found.get("gamma"), "policies": {k: v for k, v in found.items() if k != "gamma"}}
+        return found
+
+    @property
+    def random(self) -> PolicyTruth:
+        return self.policies["random"]
+
+
+def make_truth(gamma: float, policies: dict[str, PolicyTruth], judged: Iterable[str]) -> Truth:
+    """Flags every judged policy whose standard error exceeds half a percent of the range of the values.
+
+    The range is that of the judged policies, or what separates the only one from the random policy.
+    """
+    names = [name for name in judged if name in policies]
+    compared = [policies[name] for name in (names if len(names) > 1 else [*names, "random"])]
+    imprecise = set()
+    for definition in ("discounted", "mean_reward"):
+        values = [getattr(one, definition).value for one in compared]
+        largest = LARGEST_ERROR * (max(values) - min(values))
+        imprecise |= {name for name in names if getattr(policies[name], definition).standard_error > largest}
+    return Truth(gamma=gamma, policies=policies, imprecise=tuple(name for name in names if name in imprecise))
+
+
+class Answer(NamedTuple):
+    """What an environment that knows says of a policy, in expectation."""
+
+    discounted: float  # Σ γ^t r_t, without any time limit
+    total: float  # Σ r_t over an episode as a log has it,
+    length: float  # and its length
+    standard_error: float = 0.0  # of the first two, where they were integrated numerically
+
+
+class KnowsAnswer(Protocol):
+    """An environment that tells what a policy is worth. It may ask the policy anything.
+
+    Either by arithmetic, or by what `summarise_episode` would say of very many episodes, [n, 3].
+    """
+
+    def answer(self, policy: Policy, gamma: float, time_limit: int) -> Answer | Floats: ...
+
+
+def answered_truth(answer: Answer | Floats, gamma: float, name: str, sha256: str | None) -> PolicyTruth:
+    """An environment's answer as a true value; by arithmetic, no episode was played for it."""
+    if not isinstance(answer, Answer):
+        return policy_truth(answer, gamma, name, sha256)
+    per_step = 1 / answer.length / (1 - gamma)
+    return PolicyTruth(
+        discounted=Value(value=answer.discounted, standard_error=answer.standard_error),
+        mean_reward=Value(value=answer.total * per_step, standard_error=answer.standard_error * per_step),
+        mean_return=answer.total,
+        mean_length=answer.length,
+        episodes=0,
+        policy_sha256=sha256,
+        name=name,
+    )
 
 
 def summarise_episode(episode: Episode, gamma: float, time_limit: int | None) -> tuple[float, float, int]:

@@ -44,7 +44,7 @@ class Recipe:
 Report = Callable[[Stream], None]
 
 
-def play_streams(streams: list[tuple[Stream, Recipe]], processes: int, report: Report | None = None) -> None:
+def play_streams(streams: list[tuple[Stream, Recipe]], pool: "Pool", report: Report | None = None) -> None:
     """Play what is missing of all streams, in parallel; what is finished stays, whatever happens."""
     report = report or (lambda stream: None)
     for stream, _ in streams:
@@ -53,17 +53,17 @@ def play_streams(streams: list[tuple[Stream, Recipe]], processes: int, report: R
     if all(stream.finished for stream, _ in streams):
         return
     running: dict[Future[Part], Stream] = {}
-    with _pool(processes) as pool:
-        while True:
-            for stream, recipe in streams:
-                while len(running) < AHEAD * processes and (part := stream.next_range(AHEAD * processes)):
-                    running[pool.submit(play_part, recipe, *part, stream.path(*part))] = stream
-            if not running:
-                return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                stream = running.pop(future)
-                stream.add(future.result())
-                report(stream)
+    ahead = AHEAD * pool.processes
+    while True:
+        for stream, recipe in streams:
+            while len(running) < ahead and (part := stream.next_range(ahead)):
+                running[pool.executor.submit(play_part, recipe, *part, stream.path(*part))] = stream
+        if not running:
+            return
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            stream = running.pop(future)
+            stream.add(future.result())
+            report(stream)
 
 
 def play_part(recipe: Recipe, start: int, stop: int, path: Path) -> Part:
@@ -93,16 +93,26 @@ def _save(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
     np.savez(path, allow_pickle=False, **arrays)
 
 
+@dataclass(frozen=True)
+class Pool:
+    executor: ProcessPoolExecutor
+    processes: int
+
+
 @contextlib.contextmanager
-def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
-    """Always processes of their own, even one: a single thread of linear algebra each, which also fixes the bits."""
+def worker_pool(processes: int | None = None) -> Iterator[Pool]:
+    """Processes to play with, for one task or for many after each other; they start when there is something to play.
+
+    Always processes of their own, even one: a single thread of linear algebra each, which also fixes the bits.
+    """
+    processes = processes or os.cpu_count() or 1
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # read when a worker imports NumPy
     # Workers would import the caller's script again: slow, and a script without a main guard would start itself anew.
     script, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
     pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=_start_worker, initargs=(os.getpid(),))
     try:
-        yield pool
+        yield Pool(pool, processes)
     except BrokenProcessPool as error:
         raise UserError(
             "a collecting process was killed (out of memory?); finished parts are kept: run it again, perhaps with "

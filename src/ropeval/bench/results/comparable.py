@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ropeval.bench.results.rows import TRUTHS
+from ropeval.bench.results.rows import BASELINES, TRUTHS
 from ropeval.errors import UserError
 
 QUESTION = ["protocol", "task", "policy"]
@@ -55,6 +55,8 @@ def _refuse_other_methods(known: pl.DataFrame, more: pl.DataFrame, folder: Path)
     """A method trained in another way is another method, and would be averaged with it."""
     for row in _first_of_both(known, more, ["protocol", "method", "hyper"]).iter_rows(named=True):
         here, there = _fields(row["config"]), _fields(row["config_known"])
+        if row["method"] in BASELINES:
+            here.pop("resamples", None)  # it gives them their interval alone, and every study has them
         # A field that only one of them has came with another version, which is not to part all older rows from newer.
         for name in here.keys() & there.keys():
             if here[name] != there[name]:

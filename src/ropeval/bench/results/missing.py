@@ -22,6 +22,7 @@ class Gap(NamedTuple):
     present: int
     expected: int
     reason: str  # of a failed unit, or empty: not run yet
+    refused: bool = False  # the method has no answer there, and trying again will not change that
 
 
 def find_gaps_of_all(parts: Sequence[Part], rows: pl.DataFrame) -> list[Gap]:
@@ -60,10 +61,10 @@ def find_gaps(study: Study, rows: pl.DataFrame, failures: Sequence[Failure]) -> 
         seeds = 1 if method in BASELINES else _seeds(study, [n for (_, m, _), n in counts.items() if m == method])
         own = {hyper: counts.get((task, method, hyper), 0) for hyper in wanted}
         if not any(own.values()):
-            found.append(Gap(task, method, "", 0, seeds * max(1, len(wanted)), _reason(failures, task, method)))
+            found.append(Gap(task, method, "", 0, seeds * max(1, len(wanted)), *_reason(failures, task, method)))
             continue
         found += [
-            Gap(task, method, hyper, count, seeds, _reason(failures, task, method, hyper))
+            Gap(task, method, hyper, count, seeds, *_reason(failures, task, method, hyper))
             for hyper, count in own.items()
             if count < seeds
         ]
@@ -84,11 +85,11 @@ def _seeds(study: Study, counts: list[int]) -> int:
     return 1 if study.resample or (counts and max(counts) == 1) else study.seeds
 
 
-def _reason(failures: Sequence[Failure], task: str, method: str, hyper: str = "{}") -> str:
+def _reason(failures: Sequence[Failure], task: str, method: str, hyper: str = "{}") -> tuple[str, bool]:
     """The first failure of the method on the task; a unit's `hyper` holds what its settings have in common."""
     wanted = json.loads(hyper)
     for failure in failures:
         shared = json.loads(failure.hyper)
         if failure.method == method and failure.concerns(task) and (not wanted or shared.items() <= wanted.items()):
-            return failure.error
-    return ""
+            return failure.error, failure.refused
+    return "", False

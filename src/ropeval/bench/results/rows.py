@@ -71,6 +71,7 @@ class Failure:
     hyper: str
     error: str
     policy: str = ""
+    refused: bool = False  # the method has no answer here, and trying again will not change that
 
     def concerns(self, case: str) -> bool:
         """A failure of no policy in particular is one of all."""
@@ -120,7 +121,8 @@ def load_failures(folder: Path) -> list[Failure]:
         if not _is_json_object(text):
             raise UserError(f"{path}: hyper is {text}; it must be a JSON object such as {{}}")
         task, method = (str(content.get(name, "?")) for name in ("task", "method"))
-        found.append(Failure(unit, task, method, text, str(content.get("error", "no reason was recorded")), policy))
+        reason, refused = str(content.get("error", "no reason was recorded")), content.get("refused") is True
+        found.append(Failure(unit, task, method, text, reason, policy, refused))
     return found
 
 

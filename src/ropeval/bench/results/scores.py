@@ -6,7 +6,7 @@ the rule by which a table says "Diverged".
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,6 +65,35 @@ def iqm_interval(strata: Sequence[ArrayLike], resamples: int = RESAMPLES, seed: 
     runs = [np.asarray(stratum, float) for stratum in strata]
     drawn = [s[rng.integers(len(s), size=(resamples, len(s)))] for s in runs]  # [B, n_s] each
     return with_interval(float(iqm(np.concatenate(runs))), iqm(np.concatenate(drawn, axis=1), axis=1))
+
+
+Centre = Literal["mean", "median", "iqm"]
+
+
+def interval_over(groups: Sequence[ArrayLike], centre: Centre, resamples: int = RESAMPLES, seed: int = 0) -> Interval:
+    """The centre of all values together; the bootstrap draws whole groups, as another suite would have other logs.
+
+    All three are means of what is left after cutting some off at both ends: nothing, a quarter, or all but the middle.
+    """
+    own = [np.asarray(group, float) for group in groups if np.size(group)]
+    if not own:
+        return Interval(np.nan, np.nan, np.nan)
+    padded = np.full((len(own), max(map(len, own))), np.nan)  # [G, W]
+    for row, values in zip(padded, own, strict=True):
+        row[: len(values)] = values
+    drawn = np.random.default_rng(seed).integers(len(own), size=(resamples, len(own)))
+    value = _centre(padded.reshape(1, -1), centre)[0]
+    return with_interval(float(value), _centre(padded[drawn].reshape(resamples, -1), centre))
+
+
+def _centre(samples: Floats, centre: Centre) -> Floats:
+    """[B] of samples [B, n]; nan pads what is shorter."""
+    ordered = np.sort(samples, axis=1)  # nan last
+    count = (~np.isnan(ordered)).sum(axis=1, keepdims=True)  # [B, 1]
+    cut = {"mean": 0 * count, "iqm": (TRIM * count).astype(int), "median": (count - 1) // 2}[centre]
+    place = np.arange(ordered.shape[1])[None]
+    kept = (place >= cut) & (place < count - cut)
+    return np.asarray(np.where(kept, ordered, 0.0).sum(axis=1) / kept.sum(axis=1))
 
 
 def with_interval(value: float, samples: Floats, coverage: float = COVERAGE) -> Interval:

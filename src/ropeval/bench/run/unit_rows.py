@@ -44,16 +44,12 @@ def member_rows(study: Study, unit: Unit, fitted: Fitted) -> list[Row]:
 def resampled_row(study: Study, unit: Unit, fitted: Fitted, run: Run) -> list[Row]:
     """One row: the mean of the members that did not diverge, and the interval that their resamples of the log give."""
     estimated = fitted.estimated
-    values = np.broadcast_to(estimated.values, run.members)
-    diverged = diverged_members(fitted.trained, values, fitted.problem.reward_bound)
-    good = values[~diverged]
-    value = float(good.mean()) if len(good) else None
-    learned = estimated.replicates is None
-    replicates = np.where(diverged, np.nan, values) if estimated.replicates is None else estimated.replicates
-    widened = WIDENED["learned" if learned else "exact"]
+    diverged = diverged_members(fitted.trained, estimated.values, fitted.problem.reward_bound)
+    value, replicates = estimated.answer(diverged)
+    widened = WIDENED["learned" if estimated.replicates is None else "exact"]
     interval = make_interval(value, replicates, fitted.problem.dataset.num_episodes, widened=widened)
     about = {
-        "members": len(values),
+        "members": run.members,
         "diverged": int(diverged.sum()),
         "spread": _finite(np.nanstd(replicates, ddof=1)) if np.isfinite(replicates).sum() > 1 else None,
     }
@@ -108,7 +104,7 @@ def _warnings(fitted: Fitted, collapses: Sequence[Finding | None]) -> str:
 def _extras(fitted: Fitted) -> dict[str, Any]:
     """What a method says about itself."""
     effective = fitted.estimated.effective
-    return {"effective_size": _finite(effective.size)} if effective is not None else {}
+    return fitted.estimated.extras | ({"effective_size": _finite(effective.size)} if effective is not None else {})
 
 
 def _finite(value: Any) -> float | None:

@@ -6,30 +6,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data.column_names import NEVER, Mapped
+from ropeval.data.column_names import Mapped, said_flags
 from ropeval.data.dataset import Dataset
 
 PART = 1 << 19  # rows, about, in a part
 ReadRows = Callable[[str, slice], NDArray[Any]]
 
 
-def never_columns(mapped: Mapped, steps: int) -> dict[str, NDArray[np.bool_]]:
-    """The flags that `--columns truncations=never` stands for."""
-    return {name: np.zeros(steps, bool) for name, value in mapped.items() if value == [NEVER]}
+def said_columns(mapped: Mapped, steps: int) -> dict[str, NDArray[np.bool_]]:
+    """The flags that `--columns truncations=never` and `terminations=always` stand for."""
+    return {name: np.full(steps, always) for name, always in said_flags(mapped).items()}
 
 
 def read_in_parts(read: ReadRows, names: Iterable[str], steps: int, mapped: Mapped, source: str) -> Iterator[Dataset]:
     """The log, from a function that reads rows of a column. Where episodes have ids, they may be interleaved, so the
     log is read whole."""
-    never = never_columns(mapped, steps)
+    said = said_columns(mapped, steps)
 
     def columns(rows: slice) -> dict[str, NDArray[Any]]:
-        return {name: read(name, rows) for name in names} | {name: flags[rows] for name, flags in never.items()}
+        return {name: read(name, rows) for name in names} | {name: flags[rows] for name, flags in said.items()}
 
     if "episode_ids" in names or steps <= PART:
         yield Dataset.from_columns(columns(slice(0, steps)), name=source)
         return
-    flags = [never[n] if n in never else read(n, slice(0, steps)) for n in ("terminations", "truncations")]
+    flags = [said[n] if n in said else read(n, slice(0, steps)) for n in ("terminations", "truncations")]
     cuts = np.flatnonzero((flags[0].reshape(-1) != 0) | (flags[1].reshape(-1) != 0)) + 1  # ends of episodes
     start = 0
     while start < steps:

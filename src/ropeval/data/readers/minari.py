@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data.column_names import Mapped
+from ropeval.data.column_names import ACTION_NAMES, Mapped
 from ropeval.data.dataset import Dataset
 from ropeval.data.readers.flat import PART
 from ropeval.data.readers.format import LogFormat
@@ -66,7 +66,7 @@ def local_ids() -> list[str]:
 
 
 def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
-    if mapped:
+    if set(mapped) - {ACTION_NAMES}:
         raise UserError(f"{path}: a Minari dataset has its names; --columns is for tables, npz and flat HDF5")
     folder = folder_of(path) or path
     about = _metadata(folder / METADATA)

@@ -2,10 +2,10 @@
 
 A vector is several columns (`observations_0`, `observations_1`, …, or those that `--columns` lists) or, in Parquet, one
 column of lists. Episodes are told apart by `episode_ids` and ordered by `time`; without a time the order of the rows
-counts. Actions in words become numbers, in alphabetical order.
+counts. Actions in words become numbers, in the order of `action_names`, or else of the alphabet.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data.column_names import Mapped, check_found, find_names
+from ropeval.data.column_names import ACTION_NAMES, Mapped, check_found, find_names
 from ropeval.data.dataset import Dataset
-from ropeval.data.readers.flat import never_columns
+from ropeval.data.readers.flat import said_columns
 from ropeval.data.readers.format import LogFormat
 from ropeval.errors import UserError
 
@@ -28,34 +28,49 @@ MAX_CATEGORIES = 1000
 
 def read(path: Path, mapped: Mapped, parquet: bool) -> Iterator[Dataset]:
     """One part: a table must be sorted before its episodes can be cut."""
-    names = _names(path, parquet)
-    found = find_names(names, mapped, str(path))
-    check_found(found, mapped, names, str(path))
+    yield from_table(_names(path, parquet), lambda wanted: _frame(path, parquet, wanted), mapped, str(path))
+
+
+def from_table(names: list[str], select: Callable[[list[str]], Any], mapped: Mapped, source: str) -> Dataset:
+    """The log in a table of columns with these names; `select` gives a polars frame of those that are wanted."""
+    found = find_names(names, mapped, source)
+    check_found(found, mapped, names, source)
     if "episode_ids" not in found and "time" not in mapped:
         found.pop("time", None)  # a column that happens to be called so; the order of the rows counts
     for name, keys in found.items():
         if name not in VECTORS and len(keys) > 1:
-            raise UserError(f"{path}: {name} is one number per step, but {', '.join(keys)} all answer to it")
+            raise UserError(f"{source}: {name} is one number per step, but {', '.join(keys)} all answer to it")
     wanted = list(dict.fromkeys(key for keys in found.values() for key in keys))
-    frame = _frame(path, parquet, wanted)
+    frame = select(wanted)
     if frame.height == 0:
-        raise UserError(f"{path}: the table has no rows")
+        raise UserError(f"{source}: the table has no rows")
     notices: list[str] = []
     if "time" in found:
-        frame = _ordered(frame, found, str(path), notices)
+        frame = _ordered(frame, found, source, notices)
     columns: dict[str, NDArray[Any]] = {}
+    words: list[str] | None = None
     for name, keys in found.items():
-        if name in VECTORS:
-            columns[name] = _vector(frame, name, keys, str(path), notices)
+        if name == "actions" and len(keys) == 1 and _holds_words(frame[keys[0]]):
+            columns[name], words = _categories(frame[keys[0]], source, mapped.get(ACTION_NAMES))
+            notices.append(f"the words in {keys[0]} became discrete actions: {_listed(words)}")
+        elif name in VECTORS:
+            columns[name] = _vector(frame, name, keys, source)
         elif name in ("terminations", "truncations"):
-            columns[name] = _flags(frame[keys[0]], name, str(path))
+            columns[name] = _flags(frame[keys[0]], name, source)
         elif name == "episode_ids":
-            columns[name] = _episode_ids(frame[keys[0]], str(path))
+            columns[name] = _episode_ids(frame[keys[0]], source)
         elif name == "num_actions":
-            columns[name] = _numbers(frame[keys[0]].unique(), name, str(path))
+            columns[name] = _numbers(frame[keys[0]].unique(), name, source)
         elif name != "time":
-            columns[name] = _numbers(frame[keys[0]], name, str(path))
-    yield Dataset.from_columns(columns | never_columns(mapped, frame.height), str(path), notices)
+            columns[name] = _numbers(frame[keys[0]], name, source)
+    actions = found["actions"]
+    if len(actions) > 1 and all(frame[key].dtype.is_integer() for key in actions):
+        notices.append(f"actions are {len(actions)} columns of integers and are taken as continuous numbers")
+    log = Dataset.from_columns(columns | said_columns(mapped, frame.height), source, notices)
+    if words is None and len(actions) == log.actions.shape[-1] and log.num_actions is None:
+        words = actions
+    seen = found["observations"]
+    return log.named(seen if len(seen) == log.observations.shape[1] else None, words)
 
 
 def _episode_ids(series: Any, source: str) -> NDArray[Any]:
@@ -136,22 +151,14 @@ def _ordered(frame: Any, found: Mapping[str, list[str]], source: str, notices: l
     return ordered
 
 
-def _vector(frame: Any, name: str, keys: list[str], source: str, notices: list[str]) -> NDArray[Any]:
-    """[N, size], or [N] where one column of integers or words holds discrete actions."""
+def _vector(frame: Any, name: str, keys: list[str], source: str) -> NDArray[Any]:
+    """[N, size], or [N] where one column of integers holds discrete actions."""
     first = frame[keys[0]]
     if len(keys) == 1 and first.dtype.is_nested():
         return _lists(first, name, source)
-    if name == "actions" and len(keys) == 1:
-        if first.dtype.is_integer():
-            if first.null_count():
-                raise UserError(
-                    f"{source}: {keys[0]} (actions) is empty in {first.null_count()} rows; drop those episodes"
-                )
-            return np.asarray(first.to_numpy())
-        if not first.dtype.is_numeric() and str(first.dtype) not in ("Boolean", "Null"):
-            return _categories(first, source, notices)
-    if name == "actions" and all(frame[key].dtype.is_integer() for key in keys):
-        notices.append(f"actions are {len(keys)} columns of integers and are taken as continuous numbers")
+    if name == "actions" and len(keys) == 1 and first.dtype.is_integer():
+        _refuse_empty(first, source)
+        return np.asarray(first.to_numpy())
     return np.stack([_numbers(frame[key], name, source) for key in keys], axis=1)
 
 
@@ -163,18 +170,36 @@ def _lists(series: Any, name: str, source: str) -> NDArray[Any]:
     return _numbers(flat, name, source).reshape(len(series), -1)
 
 
-def _categories(series: Any, source: str, notices: list[str]) -> NDArray[np.int64]:
-    words = series.cast(str).to_numpy()
+def _holds_words(series: Any) -> bool:
+    kind = series.dtype
+    return not (kind.is_numeric() or kind.is_nested() or str(kind) in ("Boolean", "Null"))
+
+
+def _refuse_empty(series: Any, source: str) -> None:
     if series.null_count():
         raise UserError(
             f"{source}: {series.name} (actions) is empty in {series.null_count()} rows; drop those episodes"
         )
-    kinds, places = np.unique(words.astype(str), return_inverse=True)
+
+
+def _categories(series: Any, source: str, order: list[str] | None) -> tuple[NDArray[np.int64], list[str]]:
+    """The place of every word [N] in the given order, or else in the alphabet's; and the words."""
+    _refuse_empty(series, source)
+    kinds, places = np.unique(series.cast(str).to_numpy().astype(str), return_inverse=True)
     if len(kinds) > MAX_CATEGORIES:
         raise UserError(f"{source}: {series.name} (actions) has {len(kinds)} different words; expected numbers")
-    shown = ", ".join(f"{i} = {kind}" for i, kind in enumerate(kinds[:10])) + (" …" if len(kinds) > 10 else "")
-    notices.append(f"the words in {series.name} became discrete actions: {shown}")
-    return places.astype(np.int64)
+    if order is None:
+        return places.astype(np.int64), [str(kind) for kind in kinds]
+    unknown = [str(kind) for kind in kinds if kind not in order]
+    if unknown:
+        raise UserError(
+            f"{source}: {series.name} (actions) holds {unknown[0]!r}, which {ACTION_NAMES}={','.join(order)} leaves out"
+        )
+    return np.array([order.index(kind) for kind in kinds], np.int64)[places], order
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join(f"{i} = {word}" for i, word in enumerate(words[:10])) + (" …" if len(words) > 10 else "")
 
 
 def _numbers(series: Any, name: str, source: str) -> NDArray[Any]:

@@ -1,5 +1,6 @@
 """Doubts about what was learned: one small function each."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,14 +12,17 @@ from ropeval.evaluation.result import Finding
 from ropeval.learning.engine import DIVERGED_AT_BOUNDS
 
 Floats = NDArray[np.float64]
+NAMED = 5  # members whose estimates a sentence lists
 DRIFT = 0.05  # of the estimate, over the last quarter of the training, beyond which it had not settled
 COLLAPSED_STD = 0.05  # tanh features that tell states apart vary by 0.1 to 0.6
 SATURATED_SIZE = 0.95  # and have a mean size well below 1
 LOW_RANK = 1.5  # directions in which the features vary
 FEATURE_ROWS = 2_000
 OVERFITTED = 1.5  # rms of the residual on unseen episodes, against that on seen ones
-RESIDUAL_SHARE, RESIDUAL_ERRORS = 0.1, 4.0  # a mean residual worth so much of the estimate, and not by chance
-RESIDUAL_ROWS = 2_000
+RESIDUAL_SHARE, RESIDUAL_ERRORS = 0.1, 4.0  # what is worth so much of q's own size, and so many standard errors
+RESIDUAL_ROWS = 4_000
+FALLEN_BACK = (0.1, 0.5)  # share of an estimate that is the log's own: worth a warning, and a guess
+SUPPORTED = (0.8, 0.3)  # share of the rollouts that the log speaks about, likewise
 
 
 def divergence(e: Evidence) -> Finding | None:
@@ -48,21 +52,43 @@ def divergence(e: Evidence) -> Finding | None:
 
 
 def out_of_bounds(e: Evidence) -> Finding | None:
-    if e.value is None:
+    values, low, high = e.estimated.values, *e.bounds
+    outside = e.bounds.outside(values) & ~e.diverged
+    if not outside.any():
         return None
-    rewards, horizon = e.problem.dataset.rewards, 1.0 / (1.0 - e.problem.gamma)
-    low, high = (horizon * float(r) for r in (rewards.min(), rewards.max()))
-    if e.problem.dataset.terminations.any():  # an episode that ends earns nothing more
-        low, high = min(low, 0.0), max(high, 0.0)
-    slack = 0.01 * max(abs(low), abs(high))  # a fit is never exact: a constant reward would always trip the bound
-    if low - slack <= e.value <= high + slack or low == high == 0.0:
-        return None
+    allowed, (lost, count) = f"[{low:.4g}, {high:.4g}], all that the logged rewards allow", (outside.sum(), len(values))
+    numbers = {"low": low, "high": high, "outside": int(lost), "members": count}
+    if e.used[~outside].any():
+        some = ", ".join(f"{value:.4g}" for value in values[outside][:NAMED]) + (", …" if lost > NAMED else "")
+        return Finding(
+            "out-of-bounds",
+            "severe" if lost >= 0.5 * count else "warning",
+            f"{lost} of {count} members ({some}) lie outside {allowed}, and are left out of the estimate",
+            "be wary of the others; fqe-clip keeps to the bounds, and lspe or fqe-ln often do",
+            numbers,
+        )
     return Finding(
         "out-of-bounds",
         "severe",
-        f"the estimate lies outside [{low:.4g}, {high:.4g}], all that the logged rewards allow",
+        f"the estimate, {values[~e.diverged].mean():.4g}, lies outside {allowed}, and is cut to it",
         "do not use it; fqe-clip keeps to the bounds, and lspe or fqe-ln often do",
-        {"low": low, "high": high, "value": e.value},
+        numbers,
+    )
+
+
+def support(e: Evidence) -> Finding | None:
+    """Where a simulator stops knowing, what it says is the log's own."""
+    told = e.estimated.extras
+    if "fallback" not in told or (told["fallback"] <= FALLEN_BACK[0] and told["support"] >= SUPPORTED[0]):
+        return None
+    severe = told["fallback"] > FALLEN_BACK[1] or told["support"] < SUPPORTED[1]
+    return Finding(
+        "support",
+        "severe" if severe else "warning",
+        f"the log speaks about {told['support']:.0%} of what the policy would do (by discounted time); "
+        f"{told['fallback']:.0%} of the number is what the log itself earned",
+        "read it as a guess" if severe else "read it with care, and log more of what the policy does",
+        {name: told[name] for name in ("support", "fallback", "apart")},
     )
 
 
@@ -154,9 +180,9 @@ def not_converged(e: Evidence) -> Finding | None:
     if e.value is None:
         return None
     for run in e.trained.values():
-        if "estimate" not in run.curves or e.diverged.all():
+        if "estimate" not in run.curves or not e.used.any():
             continue
-        curve = run.curves["estimate"][:, ~e.diverged].mean(axis=1)  # [C]
+        curve = run.curves["estimate"][:, e.used].mean(axis=1)  # [C]
         quarter = len(curve) // 4
         if quarter < 2:
             continue
@@ -174,38 +200,42 @@ def not_converged(e: Evidence) -> Finding | None:
 
 
 def bellman_residual(e: Evidence) -> Finding | None:
-    """r + γq' − q on the episodes that a member's resample left out, about a third of them."""
+    """δ = r + γq' − q on the episodes that a member's resample left out, about a third of them.
+
+    A q that is too high by c everywhere leaves δ = −c·(1−γ) on average, and −c where an episode ends. So of all steps,
+    weighed by γ^t, Σδ/Σ(1−γ) is −c, with γ = 0 at the ends: however long the episodes are, and where they were cut off.
+    """
     if e.estimated.q is None or e.value is None or e.run.counts is None or e.estimated.replicates is not None:
         return None
-    data = e.problem.dataset
-    rows = np.arange(len(data))[:: max(1, len(data) // RESIDUAL_ROWS)]
-    episode = np.searchsorted(data.starts, rows, side="right") - 1
-    values, backups = e.estimated.q.backup(rows)  # [M, n]
-    errors = backups - values
-    unseen = e.run.counts[:, episode] == 0  # [M, n]
+    rows, weight = discounted_rows(e.problem.dataset.starts, e.problem.gamma)  # [n]
+    episode = np.searchsorted(e.problem.dataset.starts, rows, side="right") - 1
+    unseen = e.run.counts[e.used][:, episode] == 0  # [M, n]
     if not unseen.any(axis=1).all() or unseen.all(axis=1).any():
         return None
-    errors, unseen = errors[~e.diverged], unseen[~e.diverged]
-    held_out, seen = (float(np.sqrt((errors[which] ** 2).mean())) for which in (unseen, ~unseen))
-    # Means by episode, since the steps of one hang together: the error of their mean is that of a mean of episodes.
-    counts = np.array([np.bincount(episode[own], minlength=data.num_episodes) for own in unseen])
-    sums = np.array(
-        [np.bincount(episode[own], row[own], data.num_episodes) for own, row in zip(unseen, errors, strict=True)]
+    values, backups = (each[e.used] for each in e.estimated.q.backup(rows))  # [M, n]
+    errors, scale = (
+        backups - values,
+        float(np.sqrt(np.average(values**2, weights=np.broadcast_to(weight, values.shape)))),
     )
-    by_episode = sums.sum(axis=0)[counts.sum(axis=0) > 0] / counts.sum(axis=0)[counts.sum(axis=0) > 0]
-    mean, error = float(by_episode.mean()), float(by_episode.std() / np.sqrt(len(by_episode)))
-    worth = mean / (1.0 - e.problem.gamma)
-    numbers = {"held_out": held_out, "seen": seen, "mean": mean, "worth": worth}
-    if abs(worth) > RESIDUAL_SHARE * abs(e.value) and abs(mean) > RESIDUAL_ERRORS * error:
+    here = np.broadcast_to(weight * (1.0 - np.asarray(e.problem.log.discount, np.float64)[rows]), errors.shape)
+    by_episode = partial(_sums, episode, e.problem.dataset.num_episodes)
+
+    off = share(by_episode(weight * errors, unseen), by_episode(here, unseen))
+    plain = np.broadcast_to(weight, errors.shape)
+    squares, weights = ([by_episode(v, of) for of in (unseen, ~unseen)] for v in (weight * errors**2, plain))
+    held_out, seen = (float(np.sqrt(s.sum() / w.sum())) for s, w in zip(squares, weights, strict=True))
+    numbers = {"worth": off.value, "error": off.error, "scale": scale, "held_out": held_out, "seen": seen}
+    if abs(off.value) > max(RESIDUAL_SHARE * scale, RESIDUAL_ERRORS * off.error):
         return Finding(
             "bellman-residual",
             "warning",
-            f"on episodes that q has not seen it is off by {mean:.3g} per step on average, which adds up to "
-            f"{worth:.4g}",
+            f"on episodes that it has not seen, q is too {'low' if off.value > 0.0 else 'high'} by "
+            f"{abs(off.value):.3g} (± {off.error:.2g}) on average; its own size is {scale:.3g}",
             "train longer or with another representation; the estimate is probably off by a similar amount",
             numbers,
         )
-    if held_out > OVERFITTED * seen:
+    apart = np.sqrt(max(held_out**2 - seen**2, 0.0))
+    if held_out > OVERFITTED * seen and apart > RESIDUAL_SHARE * scale and grown(*squares, *weights):
         return Finding(
             "bellman-residual",
             "warning",
@@ -215,3 +245,42 @@ def bellman_residual(e: Evidence) -> Finding | None:
             numbers,
         )
     return None
+
+
+def grown(unseen: Floats, seen: Floats, unseen_weight: Floats, seen_weight: Floats) -> bool:
+    """Whether the squared residuals of an episode [E] are larger for members that have not seen it than for those that
+    have, and not by chance. Logarithms, since one odd episode would outweigh all others."""
+    both = (unseen > 0.0) & (seen > 0.0)
+    if both.sum() < 2:
+        return False
+    ratio = np.log(unseen[both] / unseen_weight[both]) - np.log(seen[both] / seen_weight[both])
+    return bool(ratio.mean() > RESIDUAL_ERRORS * ratio.std(ddof=1) / np.sqrt(len(ratio)))
+
+
+def discounted_rows(starts: NDArray[np.int64], gamma: float) -> tuple[NDArray[np.int64], Floats]:
+    """Logged steps and their weights, γ^t within an episode, as the estimate weighs them. Of a long log steps are drawn
+    evenly along the sum of the weights, and count alike."""
+    time = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))  # [N]
+    weight = np.asarray(gamma ** time.astype(np.float64))
+    if len(weight) <= RESIDUAL_ROWS:
+        return np.arange(len(weight)), weight
+    upto = np.cumsum(weight)
+    rows = np.searchsorted(upto, (np.arange(RESIDUAL_ROWS) + 0.5) / RESIDUAL_ROWS * upto[-1])
+    return rows, np.ones(len(rows))
+
+
+def _sums(episode: NDArray[np.int64], episodes: int, values: Floats, where: NDArray[np.bool_]) -> Floats:
+    """[E] over all members [M, n]: the steps of one episode hang together, and so do its members' errors."""
+    return np.bincount(episode, np.where(where, values, 0.0).sum(axis=0), episodes).astype(np.float64)
+
+
+class Share(NamedTuple):
+    value: float
+    error: float  # standard error, over episodes
+
+
+def share(part: Floats, whole: Floats) -> Share:
+    """Σ part / Σ whole of sums by episode [E]."""
+    value, some = float(part.sum() / whole.sum()), whole != 0.0
+    left = part[some] - value * whole[some]  # of the mean 0
+    return Share(value, float(np.sqrt((left**2).sum() * len(left) / max(len(left) - 1, 1)) / whole.sum()))

@@ -3,10 +3,13 @@
 import numpy as np
 
 from ropeval.evaluation.diagnosis.evidence import Evidence
-from ropeval.evaluation.result import Finding
+from ropeval.evaluation.result import Finding, Severity
 
 OUTSIDE, FAR_OUTSIDE = 0.3, 0.7  # share of the policy's pairs; 0.05 is what the log's own pairs have
-FEW_EFFECTIVE = 10.0  # episodes; below, the average is one of anecdotes
+FEW_EFFECTIVE, MANY_EFFECTIVE = 10.0, 1_000.0  # episodes: an average of anecdotes; enough, whatever their share is
+LOW_SHARE, TOO_LOW_SHARE = 0.1, 0.03  # of effective episodes: what weighs most has hardly been seen
+MEAN_OFF, MEAN_FAR_OFF = 1.5, 3.0  # factor, either way, between the mean weight and 1
+FAVOURED = 1.25  # factor, either way, between weighted and plain lengths of episodes
 FEW_EPISODES = 20
 MOSTLY_CUT, BEYOND = 0.5, 0.25  # episodes without an end; discounted weight beyond the cut-offs
 
@@ -29,21 +32,35 @@ def coverage(e: Evidence) -> Finding | None:
 def effective_sample_size(e: Evidence) -> Finding | None:
     if e.estimated.effective is None:
         return None
-    size, per_decision = e.estimated.effective
+    size, per_decision, mean, largest, length = e.estimated.effective
     episodes = e.problem.dataset.num_episodes
     kind = " (discounted mean over time)" if per_decision else ""
     shown = f"{size:,.0f}" if size >= 100 else f"{size:.3g}"
-    message = f"effective sample size {shown} of {episodes:,} episodes{kind}"
-    numbers = {"effective": size, "episodes": episodes}
-    if size >= FEW_EFFECTIVE or size >= 0.9 * episodes:
-        return Finding("effective-sample-size", "note", message, "", numbers)
-    why = (
-        "the policy never takes the logged actions; there is nothing to weigh"
-        if size == 0.0
-        else "a few episodes decide everything; the estimate can be off by any amount"
-    )
+    message = f"effective sample size {shown} of {episodes:,} episodes{kind}, mean weight {mean:.3g} (1 is right)"
+    numbers = {"effective": size, "episodes": episodes, "mean": mean, "largest": largest, "length": length}
+    severity = _weight_severity(size, episodes, mean)
+    if severity == "note":
+        return Finding("effective-sample-size", severity, message, "", numbers)
+    if size == 0.0:
+        why = "the policy never takes the logged actions; there is nothing to weigh"
+    elif severity == "severe":
+        why = "a few episodes decide everything; the estimate can be off by any amount"
+    else:
+        why = f"a hundredth of the episodes carries {largest:.0%} of the weight"
+    if not 1.0 / FAVOURED < length < FAVOURED:
+        why += f"; {'long' if length > 1.0 else 'short'} episodes are favoured"
     advice = "use a method that learns q (fqe), or a log by a policy nearer to this one"
-    return Finding("effective-sample-size", "severe", f"{message}: {why}", advice, numbers)
+    return Finding("effective-sample-size", severity, f"{message}: {why}", advice, numbers)
+
+
+def _weight_severity(size: float, episodes: int, mean: float) -> Severity:
+    """Few effective episodes leave much to chance. A small share of them, or a mean far from 1, says that the episodes
+    which would weigh most are missing from the log, and no number of others makes up for those."""
+    off = max(mean, 1.0 / mean) if mean > 0.0 else np.inf
+    share = 1.0 if size >= MANY_EFFECTIVE else size / episodes
+    if (size < FEW_EFFECTIVE and share < 0.9) or share < TOO_LOW_SHARE or off > MEAN_FAR_OFF:
+        return "severe"
+    return "warning" if share < LOW_SHARE or off > MEAN_OFF else "note"
 
 
 def few_episodes(e: Evidence) -> Finding | None:

@@ -2,16 +2,17 @@
 
 code                    fires where
 divergence              members, or resampled logs, have no finite or no sane estimate
-out-of-bounds           the estimate is more than the logged rewards allow
+out-of-bounds           the estimate, or a member, is more than the logged rewards allow
+support                 a simulator left what the log shows, and went over to the log's own value
 collapse                the representation hardly tells states apart
 coverage                the policy does what the log does not show
-effective-sample-size   always, with importance weights; a warning where a few episodes decide
+effective-sample-size   always, with importance weights; a warning where a few episodes decide, or weights look wrong
 not-converged           the estimate still moved over the last quarter of its training
 bellman-residual        q does not fit the episodes that its member has not seen
 few-episodes            there are too few episodes to resample
 truncation              most of the discounted weight lies beyond the log's cut-offs
 horizon                 γ looks further than any episode lasts
-disagreement            two methods contradict each other beyond their intervals
+disagreement            methods contradict each other beyond their intervals; one alone against all others
 method                  something that only the method can know; see docs/methods
 """
 
@@ -25,6 +26,7 @@ from ropeval.evaluation.result import SEVERITIES, Estimate, Finding
 CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
     about_fit.divergence,
     about_fit.out_of_bounds,
+    about_fit.support,
     about_fit.collapse,
     about_log.coverage,
     about_log.effective_sample_size,
@@ -34,6 +36,9 @@ CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
     about_log.truncation,
     about_log.horizon,
 )
+
+
+SEVERAL = 3  # methods that contradict a single one before it stands alone
 
 
 def diagnose(evidence: Evidence) -> list[Finding]:
@@ -49,28 +54,44 @@ def worst_first(findings: Sequence[Finding]) -> list[Finding]:
 
 def compare_methods(results: Sequence[Estimate], blind: set[str]) -> list[Estimate]:
     """The same estimates, with the doubt that methods cast on each other. `blind` methods ignore the policy."""
-    return [_with(result, disagreement(result, results, blind)) for result in results]
+    apart = {id(result): _contradicting(result, results, blind) for result in results}
+    odd = {result.policy: result for result in results if _stands_alone(result, results, apart)}
+    return [_with(result, disagreement(result, apart[id(result)], odd.get(result.policy))) for result in results]
 
 
-def disagreement(result: Estimate, results: Sequence[Estimate], blind: set[str]) -> Finding | None:
+def _contradicting(result: Estimate, results: Sequence[Estimate], blind: set[str]) -> list[Estimate]:
+    """The estimates for the same policy whose intervals lie elsewhere."""
     if result.method in blind or result.interval is None:
-        return None
-    own, apart = result.interval, []
-    for other in results:
-        if other.policy != result.policy or other.method in blind or other.interval is None:
-            continue
-        if other.interval.low > own.high or other.interval.high < own.low:
-            apart.append(other)
-    if not apart:
+        return []
+    others = [o for o in results if o.policy == result.policy and o.method not in blind]
+    return [
+        o
+        for o in others
+        if o.interval and (o.interval.low > result.interval.high or o.interval.high < result.interval.low)
+    ]
+
+
+def _stands_alone(result: Estimate, results: Sequence[Estimate], apart: dict[int, list[Estimate]]) -> bool:
+    """Whether several contradict it, and none of the others contradicts another."""
+    others = [other for other in results if other.policy == result.policy and other is not result]
+    return len(apart[id(result)]) >= SEVERAL and all(apart[id(other)] in ([], [result]) for other in others)
+
+
+def disagreement(result: Estimate, apart: Sequence[Estimate], odd: Estimate | None) -> Finding | None:
+    """With the estimates that it contradicts. Against one that stands alone it is said once, and not of all others."""
+    if not apart or (odd is not None and odd is not result):
         return None
     names = ", ".join(other.method for other in apart)
-    return Finding(
-        "disagreement",
-        "warning",
-        f"{result.method} contradicts {names} beyond both intervals: at most one can be right",
-        "look at which of them has the graver findings, and at the trivial baselines",
-        {other.method: other.value for other in apart if other.value is not None},
-    )
+    if odd is None:
+        message = f"{result.method} contradicts {names} beyond both intervals: at most one can be right"
+        advice = "look at which of them has the graver findings, and at the trivial baselines"
+    else:
+        weights = [f for f in result.diagnosis if f.code == "effective-sample-size" and f.severity != "note"]
+        message = f"{result.method} stands alone: {names} all contradict it beyond both intervals, and not each other"
+        message += "".join(f". Its weights may be why: {finding.message}" for finding in weights)
+        advice = "believe the others, unless they share a fault"
+    numbers = {other.method: other.value for other in apart if other.value is not None}
+    return Finding("disagreement", "warning", message, advice, numbers)
 
 
 def _with(result: Estimate, finding: Finding | None) -> Estimate:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Problem, Transitions
+from ropeval.data.bounds import ANYTHING, Bounds
 from ropeval.estimators.estimator import Estimated
 from ropeval.evaluation.result import Coverage
 from ropeval.learning.engine import DIVERGED_AT_BOUNDS, Run, Trained
@@ -22,6 +23,19 @@ class Evidence:
     features: Transitions | None = None  # of an encoder, [M, …]
     coverage: Coverage | None = None  # where the method looks at the policy at all
     remarks: tuple[str, ...] = ()  # of encoder and estimator
+    bounds: Bounds = ANYTHING  # of what the policy can be worth
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """[M] members whose estimates count."""
+        return used_members(self.estimated.values, self.diverged, self.bounds)
+
+
+def used_members(values: NDArray[np.float64], diverged: NDArray[np.bool_], bounds: Bounds) -> NDArray[np.bool_]:
+    """[M] members that can be right: neither diverged nor beyond what the rewards allow. If all are beyond, it is the
+    method that is wrong and not some of them, and all count that did not diverge."""
+    inside = ~diverged & ~bounds.outside(values)
+    return inside if inside.any() else ~diverged
 
 
 def diverged_members(trained: dict[str, Trained], values: NDArray[np.float64], bound: float) -> NDArray[np.bool_]:

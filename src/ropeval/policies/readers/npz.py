@@ -1,9 +1,10 @@
-"""`.npz` policies: tanh-Gaussian MLPs as plain arrays, in the names of deep_ope or of Stable-Baselines3."""
+"""`.npz` policies: MLPs as plain arrays, in the names of deep_ope (Gaussian, or `logits`) or of Stable-Baselines3."""
 
 import numpy as np
 
 from ropeval.errors import UserError
 from ropeval.policies.continuous import GaussianMLP
+from ropeval.policies.discrete import CategoricalMLP
 from ropeval.policies.inert.npy import read_arrays
 from ropeval.policies.networks import Layer, Range
 from ropeval.policies.policy import MODES
@@ -17,10 +18,14 @@ def recognises(file: PolicyFile) -> bool:
     return file.archive is not None and any(name.endswith(".npy") for name in file.archive.members)
 
 
-def read(file: PolicyFile) -> GaussianMLP:
+def read(file: PolicyFile) -> GaussianMLP | CategoricalMLP:
     assert file.archive is not None
     where, arrays = file.where, read_arrays(file.archive)
     check_finite(arrays, where)
+    if "logits_w" in arrays:
+        file.refuse_modes_but(("stochastic", "mean"), "chooses among actions")
+        logits = layer(arrays, "logits_w", "logits_b", where)
+        return CategoricalMLP(_hidden(arrays, where), logits, file.mode or "stochastic", file.name, "relu")
     critic: list[Layer] = []
     log_std_range = None
     if "fc0_w" in arrays:
@@ -47,9 +52,13 @@ def read(file: PolicyFile) -> GaussianMLP:
 
 def deep_ope_layers(arrays: Arrays, where: str) -> tuple[list[Layer], Layer, Layer]:
     """Hidden layers, mean and log std, under the names `fc0_w, fc0_b, …, mean_w, mean_b, logstd_w, logstd_b`."""
+    mean, log_std = (layer(arrays, f"{name}_w", f"{name}_b", where) for name in ("mean", "logstd"))
+    return _hidden(arrays, where), mean, log_std
+
+
+def _hidden(arrays: Arrays, where: str) -> list[Layer]:
     depth = sum(name.startswith("fc") and name.endswith("_w") for name in arrays)
-    hidden = [layer(arrays, f"fc{i}_w", f"fc{i}_b", where) for i in range(depth)]
-    return hidden, layer(arrays, "mean_w", "mean_b", where), layer(arrays, "logstd_w", "logstd_b", where)
+    return [layer(arrays, f"fc{i}_w", f"fc{i}_b", where) for i in range(depth)]
 
 
 def _action_range(arrays: Arrays, size: int, where: str) -> Range | None:

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from ropeval.errors import UserError
-from ropeval.policies.function import CallablePolicy
+from ropeval.policies.function import from_function
 from ropeval.policies.policy import Mode, Policy
 from ropeval.policies.readers.format import PolicyWord, refuse_modes_but
 
@@ -34,17 +34,7 @@ def _load(text: str) -> Policy:
         return found
     if inspect.isclass(found) or not callable(found):
         raise UserError(f"policy {text}: it is neither a function nor a Policy object")
-    needed = [
-        p
-        for p in inspect.signature(found).parameters.values()
-        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    if len(needed) not in (1, 2):
-        raise UserError(
-            f"policy {text}: it takes {len(needed)} arguments; expected f(observations) for a deterministic "
-            "policy or f(observations, rng) for a stochastic one"
-        )
-    return CallablePolicy(found, deterministic=len(needed) == 1, name=text)
+    return from_function(found, text, f"policy {text}")
 
 
 PYTHON = PolicyWord(

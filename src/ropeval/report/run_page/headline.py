@@ -57,7 +57,7 @@ def answer(outcome: Outcome) -> str:
         )
         if probability is not None:
             sentence += f", and is the best of them with {_chance(probability)}"
-    return f"{sentence}; {_against(outcome, found)}."
+    return f"{sentence}; {_against(outcome, best)}."
 
 
 def _chance(probability: float) -> str:
@@ -73,23 +73,24 @@ def _sure(estimate: Estimate) -> str:
     return ""
 
 
-def _severe(outcome: Outcome, method: str) -> bool:
-    return any(f.severity == SEVERITIES[0] for e in outcome.estimates if e.method == method for f in findings(e))
+def _severe(outcome: Outcome, policy: str, method: str) -> bool:
+    return any(f.severity == SEVERITIES[0] for e in outcome.of(policy) if e.method == method for f in findings(e))
 
 
-def _against(outcome: Outcome, estimates: list[Estimate]) -> str:
-    counts = Counter(f.severity for e in estimates for f in findings(e) if f.code != "disagreement")
+def _against(outcome: Outcome, best: Estimate) -> str:
+    """What speaks against the number that the sentence gives, and against no other."""
+    counts = Counter(f.severity for f in findings(best) if f.code != "disagreement")
     told = [
         f"{counts[s]} {(SINGULARS if counts[s] == 1 else PLURALS)[s]}" for s in SEVERITIES if s != "note" and counts[s]
     ]
-    others = list(dict.fromkeys(name for e in estimates for name in contradicting(e)))
+    others = contradicting(best)
     words = []
     if told:
         words.append(
             f"{' and '.join(told)} {'speaks' if told[0].startswith('1 ') and len(told) == 1 else 'speak'} against it"
         )
     if others:
-        one, doubtful = len(others) == 1, all(_severe(outcome, name) for name in others)
+        one, doubtful = len(others) == 1, all(_severe(outcome, best.policy, name) for name in others)
         own = f" but {'has' if one else 'have'} severe findings of {'its' if one else 'their'} own" if doubtful else ""
         words.append(f"{' and '.join(others)} {'contradicts' if one else 'contradict'} it{own}")
     return ", and ".join(words) or "no warning speaks against it"

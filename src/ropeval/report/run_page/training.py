@@ -80,7 +80,7 @@ def _series(style: Style, estimate: Estimate, curve: Curve) -> Series:
 
 
 def _kept(estimate: Estimate, curve: Curve) -> list[int]:
-    return [m for m in range(curve.values.shape[1]) if m not in estimate.diverged]
+    return [m for m in range(curve.values.shape[1]) if m not in (*estimate.diverged, *estimate.left_out)]
 
 
 def _sane_range(learned: list[tuple[Estimate, Curve]], drawn: list[Series], marks: list[Mark]) -> Range | None:

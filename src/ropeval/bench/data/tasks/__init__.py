@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ropeval.bench.data.tasks.task import RANDOM, ROLES, PolicySource, Role, Task
+from ropeval.bench.data.tasks.task import RANDOM, PolicySource, Split, Task, paper_task
 from ropeval.errors import UserError, unknown_name
 from ropeval.plugins import import_file, plugins
 
-__all__ = ["RANDOM", "ROLES", "PolicySource", "Role", "Task", "all_tasks", "find_task", "find_tasks"]
+__all__ = ["RANDOM", "PolicySource", "Split", "Task", "all_tasks", "find_task", "find_tasks", "paper_task"]
 
 VARIABLE, GROUP = "ROPEVAL_TASKS", "ropeval.tasks"
 

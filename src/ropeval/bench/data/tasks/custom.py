@@ -1,7 +1,7 @@
 """The paper's three datasets of its own: 100K transitions, half by π_e, half by π_b, both stochastic SAC policies."""
 
 from ropeval.bench.data.tasks.sac import shipped
-from ropeval.bench.data.tasks.task import PolicySource, Task
+from ropeval.bench.data.tasks.task import PolicySource, paper_task
 
 ORIGIN = "the paper's authors (Badger-RL/ROPE, SAC policies by Stable-Baselines3)"
 SHA256 = {
@@ -31,31 +31,34 @@ def _published(name: str) -> PolicySource:
 
 
 TASKS = [
-    Task(
+    paper_task(
         name="custom/swimmer",
         environment="ropeval.bench.data.swimmer:ropeval/Swimmer20-v0",
         evaluated=_published("swimmer_model_sac_350000_steps"),
         behaviour=_published("swimmer_model_sac_220000_steps"),
         mixture=("evaluated", "behaviour"),
         transitions=100_000,
+        family="locomotion",
         about="half π_e, half π_b; the authors' SAC after 350K, 220K steps",
     ),
-    Task(
+    paper_task(
         name="custom/halfcheetah",
         environment="HalfCheetah-v4",
         evaluated=_published("cheetah_model_sac_420000_steps"),
         behaviour=_published("cheetah_model_sac_60000_steps"),
         mixture=("evaluated", "behaviour"),
         transitions=100_000,
+        family="locomotion",
         about="half π_e, half π_b; the authors' SAC after 420K, 60K steps",
     ),
-    Task(
+    paper_task(
         name="custom/humanoidstandup",
         environment="HumanoidStandup-v4",
         evaluated=shipped("humanoidstandup_sac_final"),
         behaviour=shipped("humanoidstandup_sac_early"),
         mixture=("evaluated", "behaviour"),
         transitions=100_000,
+        family="locomotion",
         about="half π_e, half π_b; own SAC policies, shipped (the authors' are not published)",
     ),
 ]

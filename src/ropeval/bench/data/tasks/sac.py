@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-from ropeval.bench.data.tasks.task import PolicySource, Task
+from ropeval.bench.data.tasks.task import PolicySource, paper_task
 
 
 def shipped(name: str) -> PolicySource:
@@ -11,13 +11,14 @@ def shipped(name: str) -> PolicySource:
 
 
 TASKS = [
-    Task(
+    paper_task(
         name="sac/hopper",
         environment="Hopper-v4",
         evaluated=shipped("hopper_sac_final"),
         behaviour=shipped("hopper_sac_early"),
         mixture=("evaluated", "behaviour"),
         transitions=100_000,
+        family="locomotion",
         about="half π_e, half π_b; own SAC policies, shipped: needs no download",
     ),
 ]

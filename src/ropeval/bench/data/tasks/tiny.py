@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-from ropeval.bench.data.tasks.task import PolicySource, Task
+from ropeval.bench.data.tasks.task import PolicySource, paper_task
 
 GAMMA = 0.95  # so that the time limit of 200 steps cuts off nothing: 0.95^200 < 1e-4
 _POLICIES = files("ropeval.demo") / "policies"
@@ -13,7 +13,7 @@ def _demo(name: str) -> PolicySource:
 
 
 TASKS = [
-    Task(
+    paper_task(
         name="tiny/pendulum",
         environment="Pendulum-v1",
         evaluated=_demo("swingup"),
@@ -21,9 +21,10 @@ TASKS = [
         mixture=("evaluated", "behaviour", "random"),
         transitions=6_000,
         gamma=GAMMA,
+        family="classic",
         about="the demo's swing-up; π_e, π_b and uniform actions, a third each",
     ),
-    Task(
+    paper_task(
         name="tiny/pendulum-cautious",
         environment="Pendulum-v1",
         evaluated=_demo("cautious"),
@@ -31,6 +32,7 @@ TASKS = [
         mixture=("behaviour", "random"),
         transitions=6_000,
         gamma=GAMMA,
+        family="classic",
         about="the demo's cautious policy; half swing-up, half uniform actions",
     ),
 ]

@@ -3,7 +3,8 @@
 import polars as pl
 
 from ropeval.bench.results.rows import TRUTHS
-from ropeval.bench.results.scores import iqm_interval
+from ropeval.bench.results.scores import Interval, iqm_interval
+from ropeval.bench.results.suite_scores import Line, Suite
 from ropeval.bench.results.summary import Summary
 from ropeval.report.chart import Chart
 
@@ -56,6 +57,30 @@ def _runs(summary: Summary) -> pl.DataFrame:
             pl.when(defined & lost).then(float("inf")).when(defined).then(error).otherwise(None).alias(f"rmae_{truth}")
         )
     return summary.rows.drop("config", "case").with_columns(columns)
+
+
+def suite_frames(suite: Suite) -> dict[str, pl.DataFrame]:
+    """Every method on every split and family; every log; every case."""
+    lines = [
+        {"split": split, "family": family or "all", "truth": suite.truth} | _flat(suite.line(method, split, family))
+        for split in suite.splits
+        for family in (None, *suite.families(split))
+        for method in suite.methods
+    ]
+    return {"suite": pl.DataFrame(lines, infer_schema_length=None), "logs": suite.logs, "cases": suite.cases}
+
+
+def _flat(line: Line) -> dict[str, object]:
+    """An interval as NAME, NAME_low, NAME_high; counts by their names."""
+    found: dict[str, object] = {}
+    for name, value in line._asdict().items():
+        if isinstance(value, Interval):
+            found |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
+        elif isinstance(value, dict):
+            found |= value
+        else:
+            found[name] = value
+    return found
 
 
 def chart_frame(chart: Chart) -> pl.DataFrame:

@@ -32,34 +32,36 @@ def as_page(report: "Report") -> Page:
     first = page.section("At a glance")
     for fact in report.facts:
         first.note(Note(*fact))
-    _tables(first, [tables["overall"]])
+    show_tables(first, [tables["overall"]])
     section = page.section("The two true values", "Which method looks good depends on what it is compared with.")
-    _figures(section, [charts.get("two-truths"), charts.get("estimates")], report)
-    _tables(section, [tables["both-truths"], tables["true-values"]])
+    show_figures(section, [charts.get("two-truths"), charts.get("estimates")], report)
+    show_tables(section, [tables["both-truths"], tables["true-values"]])
     for truth, name in TRUTHS.items():
         slug = truth.replace("_", "-")
         section = page.section(f"Errors against the {name}")
-        _tables(section, [tables[f"overview-{slug}"]])
-        _figures(section, [c for s, c in charts.items() if s.startswith("errors-") and f"-{slug}-" in s], report)
-        _figures(section, [charts.get(f"profiles-{slug}")], report)
-        _figures(section, [c for s, c in charts.items() if s.startswith("sensitivity-") and s.endswith(slug)], report)
-        _tables(section, [tables[f"scores-{slug}"]])
+        show_tables(section, [tables[f"overview-{slug}"]])
+        show_figures(section, [c for s, c in charts.items() if s.startswith("errors-") and f"-{slug}-" in s], report)
+        show_figures(section, [charts.get(f"profiles-{slug}")], report)
+        show_figures(
+            section, [c for s, c in charts.items() if s.startswith("sensitivity-") and s.endswith(slug)], report
+        )
+        show_tables(section, [tables[f"scores-{slug}"]])
     training = [c for s, c in charts.items() if s.startswith(("loss-", "feature-"))]
     if training:
-        _figures(page.section("Training", "Losses, and what became of the features."), training, report)
+        show_figures(page.section("Training", "Losses, and what became of the features."), training, report)
     if report.missing:
-        _tables(page.section("What is missing"), report.missing)
+        show_tables(page.section("What is missing"), report.missing)
     return page
 
 
-def _figures(section: Section, charts: "Sequence[Chart | None]", report: "Report") -> None:
+def show_figures(section: Section, charts: "Sequence[Chart | None]", report: "Report") -> None:
     for chart in charts:
         if chart is not None:
             caption = f"{chart.caption} {report.source}"
             section.heading(chart.title).chart(replace(chart, caption=caption, table=_ends(chart)))
 
 
-def _tables(section: Section, tables: Sequence[Table]) -> None:
+def show_tables(section: Section, tables: Sequence[Table]) -> None:
     """Numbers stay in one line; reasons, the last column of what is missing, are sentences and may break."""
     for table in tables:
         section.table(table, whole=table.left != len(table.columns))

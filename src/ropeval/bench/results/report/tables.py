@@ -19,18 +19,18 @@ ORACLE = (
 RULE = "Diverged: more than a quarter of the runs did, so that the IQM is infinite."
 
 
-def all_tables(
-    summary: Summary, gaps: Sequence[Gap], failures: Sequence[Failure], source: str
-) -> tuple[list[Table], list[Table]]:
-    """(results, what is missing)."""
-    results = [
+def all_tables(summary: Summary, source: str) -> list[Table]:
+    return [
         overall(summary, source),
         *(overview(summary, truth, source) for truth in TRUTHS),
         both_truths(summary, source),
         *(scores(summary, truth, source) for truth in TRUTHS),
         true_values(summary, source),
     ]
-    return results, [table for table in (_gaps(gaps, source), _failures(failures, source)) if table.rows]
+
+
+def missing_tables(gaps: Sequence[Gap], failures: Sequence[Failure], source: str) -> list[Table]:
+    return [table for table in (_gaps(gaps, source), _failures(failures, source)) if table.rows]
 
 
 def overall(summary: Summary, source: str) -> Table:

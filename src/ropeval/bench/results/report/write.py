@@ -14,10 +14,13 @@ import polars as pl
 from ropeval.bench.results.curve_bands import gather
 from ropeval.bench.results.missing import Gap, find_gaps_of_all
 from ropeval.bench.results.report.charts import all_charts
-from ropeval.bench.results.report.flat_files import chart_frame, frames
-from ropeval.bench.results.report.tables import all_tables
+from ropeval.bench.results.report.flat_files import chart_frame, frames, suite_frames
+from ropeval.bench.results.report.suite_charts import suite_charts
+from ropeval.bench.results.report.suite_tables import coarse_cases, refusals, suite_tables
+from ropeval.bench.results.report.tables import all_tables, missing_tables, overview
 from ropeval.bench.results.report.training import training_charts
 from ropeval.bench.results.rows import BASELINES
+from ropeval.bench.results.suite_scores import PRECISE, Suite, judges_many, score_suite
 from ropeval.bench.results.summary import Summary, summarise
 from ropeval.bench.results.together import Results, load_results
 from ropeval.errors import UserError, unknown_name
@@ -57,6 +60,7 @@ class Report:
     gaps: list[Gap]
     source: str
     logs: list[str]  # tasks whose rows come from several logs
+    suite: Suite | None = None  # where tasks judge several policies each
 
     @property
     def title(self) -> str:
@@ -67,7 +71,8 @@ class Report:
         """What everybody must know before reading on."""
         rows, summary = self.summary.rows, self.summary
         lost = int((rows["diverged"] | rows["estimate"].is_null()).sum())
-        absent = sum(gap.expected - gap.present for gap in self.gaps)
+        absent = sum(gap.expected - gap.present for gap in self.gaps if not gap.refused)
+        refused = sum(gap.expected - gap.present for gap in self.gaps if gap.refused)
         tasks = _count(sorted(rows["task"].unique()), "task")
         cases = f" ({len(summary.tasks)} cases of task and policy)" if rows["policy"].n_unique() > 1 else ""
         said = [
@@ -77,14 +82,33 @@ class Report:
             if absent
             else Fact("info", "Nothing of the study is missing."),
         ]  # fmt: skip
+        if refused:
+            said.append(Fact("info", f"{refused} runs were refused: the method has no answer there; see below why."))
         said += [Fact("info", f"{sentence}.") for sentence in self.logs]
         said += [
             Fact("warning", f"{name} was not run, so nothing shows what a trivial answer earns.")
             for name in BASELINES
             if name not in summary.methods
         ]
+        if self.suite is not None:
+            return said + _suite_facts(self.suite)
         troubles = {(task, values.trouble) for (_, task), values in summary.truths.items() if values.trouble}
         return said + [Fact("warning", f"{task}: {trouble}.") for task, trouble in sorted(troubles)]
+
+
+def _suite_facts(suite: Suite) -> list[Fact]:
+    coarse, lone = coarse_cases(suite), suite.unscored
+    said = []
+    if coarse:
+        sentence = f"known only to a standard error of more than {PRECISE:.1%} of the range: {_some(coarse)}."
+        said.append(Fact("warning", f"{_count(coarse, 'true value')} {sentence}"))
+    if lone:
+        said.append(Fact("warning", f"No range of true values, so only an RMAE: {_some(lone)}."))
+    return said
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
 def write_report(
@@ -107,7 +131,8 @@ def write_report(
     say = progress or (lambda words, fraction: None)
     earlier = _earlier(out, overwrite)
     results = load_results([folders] if isinstance(folders, Path) else folders)
-    curves = results.curves(CURVE_POINTS, lambda f: say("reading curves", 0.2 * f))
+    many = judges_many(results.rows)  # then curves would fill pages, and say nothing about the suite
+    curves = None if many else results.curves(CURVE_POINTS, lambda f: say("reading curves", 0.2 * f))
     protocols = sorted(results.rows["protocol"].unique())
     written = []
     for place, protocol in enumerate(protocols):
@@ -121,19 +146,33 @@ def write_report(
     return written
 
 
-def make_report(results: Results, curves: pl.DataFrame, protocol: str, say: Progress) -> Report:
+def make_report(results: Results, curves: pl.DataFrame | None, protocol: str, say: Progress) -> Report:
+    """`curves`: None leaves out what they would show."""
     mine = replace(results, rows=results.rows.filter(protocol=protocol))
     summary = summarise(mine.rows, results.study, lambda f: say("scoring", 0.1 * f))
     say("drawing", 0.12)
     palette = Palette(summary.methods, BASELINES)
-    lines = gather(curves.filter(pl.col("protocol").cast(pl.String) == protocol), mine.rows)
-    charts = [*all_charts(summary, palette), *training_charts(summary, lines, palette)]
     gaps = find_gaps_of_all(results.parts, mine.rows)
     called = " ".join(folder.resolve().name for folder in results.folders)
     source = source_line(mine.rows, f"ropeval bench report {called}", results.name)
-    tables, missing = all_tables(summary, gaps, results.failures, source)
+    suite = score_suite(summary, results.failures) if judges_many(mine.rows) else None
+    if suite is not None and suite.splits:
+        charts = suite_charts(suite, palette)
+        tables = [*suite_tables(suite, source), overview(summary, suite.truth, source)]
+    else:
+        suite = None
+        own = None if curves is None else curves.filter(pl.col("protocol").cast(pl.String) == protocol)
+        lines = {} if own is None else gather(own, mine.rows)
+        charts = [*all_charts(summary, palette), *training_charts(summary, lines, palette)]
+        tables = all_tables(summary, source)
+    missing = missing_tables(gaps, results.failures, source)
+    if suite is not None:
+        told = [failure for failure in results.failures if failure.refused]
+        others = [failure for failure in results.failures if not failure.refused]
+        missing = [refusals(told, source)] if told else []
+        missing += missing_tables([gap for gap in gaps if not gap.refused], others, source)
     drawn = [c for c in charts if c.drawn]
-    return Report(results.name, protocol, summary, drawn, tables, missing, gaps, source, mine.logs)
+    return Report(results.name, protocol, summary, drawn, tables, missing, gaps, source, mine.logs, suite)
 
 
 def source_line(rows: pl.DataFrame, command: str, name: str) -> str:
@@ -191,6 +230,8 @@ def _write(report: Report, out: Path, formats: Sequence[str], processes: int, sa
         written += _draw(report, out / "figures", kinds, processes, say)
     if "csv" in formats:
         tables = {f"tables/{name}.csv": frame for name, frame in frames(report.summary).items()}
+        if report.suite is not None:
+            tables |= {f"tables/{name}.csv": frame for name, frame in suite_frames(report.suite).items()}
         tables |= {f"figures/{chart.slug}.csv": chart_frame(chart) for chart in report.charts}
         for name, frame in tables.items():
             write_atomically(out / name, frame.write_csv)
@@ -204,8 +245,10 @@ def _write(report: Report, out: Path, formats: Sequence[str], processes: int, sa
             text(f"tables/{table.slug}.tex", to_latex(table))
     if "html" in formats:
         from ropeval.bench.results.report.page import as_page
+        from ropeval.bench.results.report.suite_page import suite_page
 
-        text("report.html", as_page(report).html())
+        page = as_page(report) if report.suite is None else suite_page(report, report.suite)
+        text("report.html", page.html())
     say("written", 1.0)
     return written
 

@@ -1,0 +1,146 @@
+"""The worlds as Gymnasium plays them. Importing this module registers them all."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.classic_control import AcrobotEnv, CartPoleEnv, Continuous_MountainCarEnv, PendulumEnv
+from gymnasium.spaces import Box, Discrete
+from numpy.typing import NDArray
+
+from ropeval.bench.data.truth import Answer
+from ropeval.bench.data.worlds import bandit, chain, classic, epidemic, icu, inventory, linear
+from ropeval.bench.data.worlds.table import Table
+from ropeval.policies.policy import Policy
+
+Observation = NDArray[np.float32]
+
+
+class TableWorld(gymnasium.Env[Observation, int]):
+    """A table, played."""
+
+    def __init__(self, world: Callable[[], Table]) -> None:
+        self._table = world()
+        seen = self._table.observations
+        self.observation_space = Box(seen.min(axis=0).astype(np.float32), seen.max(axis=0).astype(np.float32))
+        self.action_space: Any = Discrete(self._table.P.shape[1])
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._state = self._draw(self._table.d0)
+        return self._observe(), {}
+
+    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        before, self._state = self._state, self._draw(self._table.P[self._state, action])
+        reward = float(self._table.rewards[before, action, self._state])
+        return self._observe(), reward, bool(self._table.terminal[self._state]), False, {}
+
+    def answer(self, policy: Policy, gamma: float, time_limit: int) -> Answer:
+        return self._table.answer(policy, gamma, time_limit)
+
+    def _draw(self, probabilities: NDArray[np.float64]) -> int:
+        reach = probabilities.cumsum()
+        return int(np.searchsorted(reach, self.np_random.random() * reach[-1], side="right"))
+
+    def _observe(self) -> Observation:
+        return self._table.observations[self._state].astype(np.float32)
+
+
+class Bandit(gymnasium.Env[Observation, int]):
+    """A context, an action, a reward, the end."""
+
+    observation_space = Box(-np.inf, np.inf, (bandit.CONTEXT,))
+    action_space: Any = Discrete(bandit.ACTIONS)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._context = self.np_random.standard_normal(bandit.CONTEXT)
+        return self._context.astype(np.float32), {}
+
+    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        mean = bandit.mean_rewards(self._context[None])[0, action]
+        reward = float(mean + bandit.NOISE * self.np_random.standard_normal())
+        return self._context.astype(np.float32), reward, True, False, {}
+
+    def answer(self, policy: Policy, gamma: float, time_limit: int) -> Answer:
+        return bandit.answer(policy)
+
+
+class LinearQuadratic(gymnasium.Env[Observation, NDArray[np.float32]]):
+    """Two carts and a spring. It never ends by itself."""
+
+    observation_space = Box(-np.inf, np.inf, (4,))
+    action_space = Box(-linear.LARGEST, linear.LARGEST, (2,))
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._state = np.sqrt(np.diag(linear.START)) * self.np_random.standard_normal(4)
+        return self._state.astype(np.float32), {}
+
+    def step(self, action: NDArray[np.float32]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        push = np.asarray(action, np.float64)
+        reward = -float(self._state @ linear.Q @ self._state + push @ linear.R @ push)
+        shock = np.sqrt(np.diag(linear.NOISE)) * self.np_random.standard_normal(4)
+        self._state = linear.A @ self._state + linear.B @ push + shock
+        return self._state.astype(np.float32), reward, False, False, {}
+
+    def answer(self, policy: Policy, gamma: float, time_limit: int) -> Answer:
+        return linear.answer(policy, gamma, time_limit)
+
+
+class Answering:
+    """Added to an environment of Gymnasium's: it plays as it did, and knows what a policy is worth."""
+
+    physics: classic.Physics
+    episodes = 20_000
+
+    def answer(self, policy: Policy, gamma: float, time_limit: int) -> NDArray[np.float64]:
+        return classic.play(self.physics, policy, gamma, time_limit, self.episodes)
+
+
+class CartPole(Answering, CartPoleEnv):
+    physics = classic.CartPole()
+
+
+class Acrobot(Answering, AcrobotEnv):
+    physics = classic.Acrobot()
+    episodes = 5_000
+
+
+class MountainCar(Answering, Continuous_MountainCarEnv):
+    physics = classic.MountainCar()
+
+
+class Pendulum(Answering, PendulumEnv):
+    physics = classic.Pendulum()
+    episodes = 50_000  # where it begins decides much
+
+
+CLASSIC: dict[str, tuple[type, int]] = {  # by Gymnasium's id; with its time limit
+    "CartPole-v1": (CartPole, 500),
+    "Acrobot-v1": (Acrobot, 500),
+    "MountainCarContinuous-v0": (MountainCar, 999),
+    "Pendulum-v1": (Pendulum, 200),
+}
+for _name, (_class, _limit) in CLASSIC.items():
+    gymnasium.register(f"ropeval/{_name}", entry_point=f"{__name__}:{_class.__name__}", max_episode_steps=_limit)
+
+TABLES = {"Chain": chain, "Inventory": inventory, "Epidemic": epidemic, "ICU": icu}
+for _name, _module in TABLES.items():
+    gymnasium.register(
+        f"ropeval/{_name}-v0",
+        entry_point=partial(TableWorld, _module.world),
+        max_episode_steps=_module.TIME_LIMIT,
+    )
+gymnasium.register("ropeval/Bandit-v0", entry_point=f"{__name__}:Bandit", max_episode_steps=1)
+gymnasium.register(
+    "ropeval/LinearQuadratic-v0", entry_point=f"{__name__}:LinearQuadratic", max_episode_steps=linear.TIME_LIMIT
+)

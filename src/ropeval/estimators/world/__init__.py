@@ -1,0 +1,152 @@
+"""World: one learned simulator for all policies, which knows where it stops knowing.
+
+    ρ̂(π_e) = E[ Σ_{t<τ} γ^t c_t r̂(s_t, a_t) + γ^τ c_τ V_b(s_τ) ],    a_t ~ π_e,   s_{t+1} from the learned simulator
+
+τ is where the members' disagreement says that the log has nothing more to say, or the horizon. `network.py` has the
+simulator and its loss, `prepared.py` what is made once per log, `rollouts.py` life in it, `support.py` τ and V_b's
+share, `units.py` the columns. `docs/methods/world.md` says what decided each choice.
+"""
+
+import math
+import zlib
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+
+from ropeval.data import Problem
+from ropeval.data.problem import Log
+from ropeval.estimators.estimator import Estimated, Estimator
+from ropeval.estimators.world.network import Sizes
+from ropeval.estimators.world.prepared import LOG_VALUE, World, build, log_value_steps
+from ropeval.estimators.world.rollouts import roll_out
+from ropeval.estimators.world.support import Answer, anchored
+from ropeval.learning.engine import Run
+from ropeval.settings import PartConfig
+
+TAIL = 1e-3  # the horizon is where γ^H falls below it, or `max_horizon`
+LEAST_STEPS = 1_000
+CHECKED, FAILED = (10, 50), 0.25  # steps of a replay by which the simulator is judged, and how far off is too far
+LARGEST = {"cpu": Sizes(15_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
+ROLLOUTS = {"cpu": (256, 512), "gpu": (256, 1024)}  # where nothing is left to chance, and where something is
+
+
+class WorldConfig(PartConfig):
+    """Sizes that are not given follow the device and the log; `describe` says what they became."""
+
+    steps: PositiveInt | None = None  # default: `passes` over the log, at most 15,000 (on a GPU 60,000)
+    batch: PositiveInt | None = None  # 256; on a GPU 512
+    width: PositiveInt | None = None  # 256; on a GPU 512
+    depth: PositiveInt | None = None  # 2; on a GPU 3
+    passes: PositiveFloat = 80.0
+    learning_rate: PositiveFloat = 1e-3  # falls along a cosine to a hundredth
+    weight_decay: NonNegativeFloat = 1e-4
+    rollouts: PositiveInt | None = None  # joint ones, and as many of every member; 256, more where chance plays a part
+    max_horizon: PositiveInt = 2_000
+    stop: PositiveFloat = 10.0  # times the usual disagreement: there a rollout goes over to V_b (support.py)
+
+    def stages(self, part: str) -> dict[str, int]:
+        steps = self.steps or LARGEST["cpu"].steps  # the shares of the two are what matters
+        return {part: steps, LOG_VALUE: log_value_steps(steps)}
+
+    def sizes(self, rows: int, backend: str) -> Sizes:
+        largest = LARGEST["cpu" if backend == "cpu" else "gpu"]
+        batch = self.batch or largest.batch
+        steps = self.steps or int(np.clip(self.passes * rows / batch, LEAST_STEPS, largest.steps))
+        tau = float(np.clip(10.0 / steps, 1e-3, 0.1))
+        return Sizes(steps, batch, self.width or largest.width, self.depth or largest.depth, tau, self.weight_decay)
+
+
+def prepare(log: Log, config: WorldConfig, run: Run) -> World:
+    sizes = config.sizes(len(log.dataset), jax.default_backend())
+    return build(log.dataset, log.gamma, sizes, config.learning_rate, run)
+
+
+def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> Estimated:
+    horizon = horizon_for(problem.gamma, config.max_horizon)
+    keys = jax.vmap(lambda key: jax.random.fold_in(key, zlib.crc32(b"rollouts")))(run.keys)  # for every policy the same
+    keys = jnp.concatenate([keys, jax.random.split(keys[0], 1)])  # and of the joint rollouts
+    report = run.report
+
+    def told(share: float) -> None:
+        if report:
+            report("rollouts", share)
+
+    by_chance = world.stochastic or not problem.policy.deterministic
+    count = config.rollouts or ROLLOUTS["cpu" if jax.default_backend() == "cpu" else "gpu"][by_chance]
+    initial = first_states(problem, run, count)
+    found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, keys, told)
+    answer = anchored(found, world.good, config.stop)
+    return Estimated(
+        values=answer.members,
+        value=answer.value if world.good.any() else None,
+        trained=world.trained,
+        warnings=notes(world),
+        extras=about(world, answer),
+    )
+
+
+def first_states(problem: Problem, run: Run, count: int) -> NDArray[np.float32]:
+    """[M + 1, R, S]: each member from its own log's episodes, the joint rollouts from all."""
+    initial = problem.dataset.initial_observations
+    episodes = len(initial)
+    counts = np.ones((run.members, episodes), np.int64) if run.counts is None else run.counts
+    counts = np.concatenate([counts, np.ones((1, episodes), np.int64)])
+    return np.stack([initial[_evenly(np.repeat(np.arange(episodes), own), count)] for own in counts])
+
+
+def _evenly(episodes: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """`count` of them, every one equally often but for one, in an order that does not follow that of the log."""
+    order = np.random.default_rng(0).permutation(len(episodes))
+    return np.asarray(episodes[np.resize(order, count)])
+
+
+def horizon_for(gamma: float, longest: int) -> int:
+    """The first H with γ^H below the tail, capped."""
+    return 1 if gamma == 0 else max(1, min(longest, math.ceil(math.log(TAIL) / math.log(gamma))))
+
+
+def about(world: World, answer: Answer) -> dict[str, Any]:
+    """What stands beside the number in result.json, in the table and on the page."""
+    return {
+        "support": answer.support,
+        "fallback": answer.fallback,
+        "apart": answer.apart,
+        "spread": answer.spread,
+        "free": answer.free,
+        "log_value": answer.log_value,
+        "network": str(world.sizes),
+        "noisy_columns": list(world.noisy),
+        "replays": [replay._asdict() for replay in world.replays],
+    }
+
+
+def notes(world: World) -> tuple[str, ...]:
+    """What only this method can know."""
+    found = []
+    if not world.good.all():
+        broken = ", ".join(str(place) for place in np.flatnonzero(~world.good))
+        found.append(f"the networks of member {broken} broke in training: left out of the simulator")
+    for replay in world.replays:
+        off = abs(replay.predicted - replay.logged)
+        if replay.steps in CHECKED and off > FAILED * replay.logged_std and off > FAILED * abs(replay.logged):
+            found.append(
+                f"logged episodes replayed in the simulator earn {replay.predicted:.4g} in their first {replay.steps} "
+                f"steps, where they earned {replay.logged:.4g}: it has not learned the task"
+            )
+            break
+    return tuple(found)
+
+
+WORLD = Estimator(
+    "world",
+    WorldConfig,
+    estimate,
+    "rollouts in a learned simulator, which goes over to the log's own value where it stops knowing",
+    takes_features=False,
+    spread=("learning_rate",),
+    prepare=prepare,
+)

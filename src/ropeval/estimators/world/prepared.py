@@ -1,0 +1,266 @@
+"""The log side: everything that depends on the log alone, made once for all policies.
+
+Networks and V_b are trained, every member on its own resample of the episodes. The episodes that a member has not
+seen then tell what its predictions are worth: which changes are noise, how far members usually lie apart, and whether
+logged episodes, replayed with their own actions, earn in the simulator what they earned in the log.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from ropeval.data import Dataset, Transitions
+from ropeval.data.streaming import take
+from ropeval.estimators.world.network import (
+    Prediction,
+    Sizes,
+    disagreement,
+    make_learner,
+    make_value_learner,
+    predict,
+)
+from ropeval.estimators.world.rollouts import Simulator, Walkers, advance
+from ropeval.estimators.world.rows import world_rows
+from ropeval.estimators.world.units import Units, make_units
+from ropeval.learning.engine import Run, Trained, train
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+LOG_VALUE = "log-value"  # the stage of V_b
+VALUE_WIDTH = 256
+LOOKED_AT = 20_000  # rows, evenly spaced, by which members are compared on the log
+USUAL = 0.99  # share of the logged rows on which members lie no further apart than is usual
+LEAST_APART = np.array([1e-3, 1e-2, 1e-3], np.float32)  # changes, choices, reward: below, differences are rounding
+NOISY = 0.05  # of a change's variance left unexplained on held-out rows, and
+NOISE_OVER_ERROR = 3.0  # so many times what the members disagree about: then it is noise, and not the model's error
+POOL = 4096  # residuals kept to draw noise from
+UNFINISHED = 0.03  # of a return's weight beyond a time-out, from which on it says too little about V_b
+REPLAYED = 64  # logged episodes that are replayed
+REPLAY_STEPS = (1, 10, 50, 200)
+BLOCK = 4096
+
+
+class Replay(NamedTuple):
+    """Sums of rewards over the first steps of logged episodes: what was logged, what the simulator says."""
+
+    steps: int
+    episodes: int
+    logged: float  # mean
+    predicted: float
+    logged_std: float  # over episodes
+    error: float  # mean |predicted − logged|
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    simulator: Simulator
+    trained: tuple[Trained, ...]
+    good: NDArray[np.bool_]  # [M] members whose networks are sound
+    sizes: Sizes
+    noisy: tuple[int, ...]  # columns whose changes are drawn with noise
+    replays: tuple[Replay, ...]
+
+    @property
+    def stochastic(self) -> bool:
+        return bool(self.noisy or self.simulator.units.values)
+
+
+def build(dataset: Dataset, gamma: float, sizes: Sizes, learning_rate: float, run: Run) -> World:
+    units = make_units(dataset)
+    data = world_rows(dataset, units)
+    hyper = {"learning_rate": run.spread("learning_rate", learning_rate)}
+    choices = tuple(len(values) for values in units.values)
+    learner = make_learner(sizes, int(data.rows.x.shape[-1]), len(units.moving), choices)
+    trained = train(learner, data, hyper, sizes.steps, run)
+    returns = log_returns(dataset, gamma)
+    value_sizes = sizes._replace(steps=log_value_steps(sizes.steps), width=min(sizes.width, VALUE_WIDTH))
+    value_learner = make_value_learner(value_sizes, dataset.observations.shape[1])
+    value_trained = train(value_learner, returns.rows(data), hyper, value_sizes.steps, run, LOG_VALUE)
+    good = (trained.diverged_at < 0) & (value_trained.diverged_at < 0)
+    weights = jnp.asarray(good / max(1, good.sum()), jnp.float32)
+    nets = _sound(trained.state.target, good)
+    units = jax.tree.map(jnp.asarray, units)
+    look = _look_at_log(nets, weights, units, data, dataset, run)
+    simulator = Simulator(
+        nets, _sound(value_trained.state.target, good), weights, units,
+        jnp.asarray(look.usual), jnp.asarray(look.noise), *returns.scale,
+    )  # fmt: skip
+    noisy = tuple(column for column, is_ in zip(units.moving, look.noisy, strict=True) if is_)
+    replays = replay_log(simulator, dataset, run)
+    return World(simulator, (trained, value_trained), good, sizes, noisy, replays)
+
+
+def log_value_steps(steps: int) -> int:
+    """V_b is one number of a state, without bootstrapping: it takes less than the simulator."""
+    return max(1, steps // 4)
+
+
+def _sound(nets: Any, good: NDArray[np.bool_]) -> Any:
+    """Networks of broken members with zeros for weights: they weigh nothing, and zero times not-a-number is none."""
+
+    def mend(leaf: Array) -> Array:
+        mask = jnp.asarray(good).reshape(-1, *([1] * (leaf.ndim - 1)))
+        return jnp.where(mask, leaf, 0.0)
+
+    return jax.tree.map(mend, nets)
+
+
+# --- what the log itself earned -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LogReturns:
+    """Returns from every logged step on; after a time-out the log's mean reward goes on for ever."""
+
+    returns: Doubles  # [N]
+    known: NDArray[np.bool_]  # [N] whether next to nothing of it lies beyond a time-out
+
+    @property
+    def scale(self) -> tuple[Array, Array, Array, Array]:
+        """Mean, standard deviation, smallest and largest of those that are known."""
+        seen = self.returns[self.known]
+        return tuple(jnp.float32(v) for v in (seen.mean(), seen.std() or 1.0, seen.min(), seen.max()))
+
+    def rows(self, data: Transitions) -> Transitions:
+        """The same rows with the standardised return for a reward, and `discount` 0 where it is not known."""
+        mean, std, *_ = (float(v) for v in self.scale)
+        scaled = jnp.asarray((self.returns - mean) / std, jnp.float32)
+        rows = data.rows._replace(reward=scaled, discount=jnp.asarray(self.known, jnp.float32))
+        return replace(data, rows=rows)
+
+
+def log_returns(dataset: Dataset, gamma: float) -> LogReturns:
+    lengths, last = np.diff(dataset.starts), dataset.starts[1:] - 1
+    rewards = dataset.rewards.astype(np.float64)
+    returns, left = np.zeros(len(rewards)), np.zeros(len(rewards))  # `left`: weight of what lies beyond a time-out
+    cut = ~dataset.terminations[last * (lengths > 0)] & (lengths > 0)
+    following = np.where(cut, rewards.mean() / (1.0 - gamma), 0.0)  # [E] value after the last step
+    beyond = cut.astype(np.float64)
+    for back in range(int(lengths.max(initial=0))):  # all episodes at once, from their ends
+        going = lengths > back
+        rows = last[going] - back
+        following[going] = rewards[rows] + gamma * following[going]
+        beyond[going] *= gamma
+        returns[rows], left[rows] = following[going], beyond[going]
+    known = left <= UNFINISHED
+    return LogReturns(returns, known if known.any() else np.ones(len(rewards), bool))
+
+
+# --- what members that have not seen a row say of it ----------------------------------------------------------
+
+
+class Look(NamedTuple):
+    usual: Floats  # [3]
+    noise: (
+        Floats  # [M + 1, P, D] residuals of rows that a member has not seen; the last ones are the joint prediction's
+    )
+    noisy: NDArray[np.bool_]  # [D]
+
+
+def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dataset: Dataset, run: Run) -> Look:
+    rows = np.arange(0, data.size, max(1, data.size // LOOKED_AT))
+    some = data.block(rows)
+    unseen = _unseen(dataset, run, rows)
+    asked = np.where(unseen.any(axis=0), unseen, True)  # of a row that all have seen, all are asked
+    share = jnp.asarray(asked / asked.sum(axis=0), jnp.float32)
+    apart, residual, variance = _compare(nets, weights, units, some.x, some.next_x[:, 0], share)
+    usual = np.maximum(np.quantile(np.asarray(apart), USUAL, axis=0), LEAST_APART).astype(np.float32)
+    goes_on = ~dataset.terminations[rows]
+    silent = np.zeros((run.members + 1, 1, len(units.moving)), np.float32)
+    if not units.moving or not goes_on.any():
+        return Look(usual, silent, np.zeros(len(units.moving), bool))
+    left = (np.asarray(residual)[goes_on] ** 2).mean(axis=0)
+    noisy = (left > NOISY) & (left > NOISE_OVER_ERROR * np.asarray(variance)[goes_on].mean(axis=0))
+    if not noisy.any():
+        return Look(usual, silent, noisy)
+    drawn = np.flatnonzero(goes_on)[:: max(1, int(goes_on.sum()) // POOL)]
+    own = np.asarray(_own_residuals(nets, units, some.x[drawn], some.next_x[drawn, 0]))  # [M, p, D]
+    pools = [_pool(one[new] if new.any() else one, noisy) for one, new in zip(own, unseen[:, drawn], strict=True)]
+    return Look(usual, np.stack([*pools, _pool(np.asarray(residual)[drawn], noisy)]), noisy)
+
+
+def _pool(residual: Floats, noisy: NDArray[np.bool_]) -> Floats:
+    """[P, D] residuals [n, D] to draw from: their mean is the model's error, the rest is noise where there is any."""
+    return np.resize((residual - residual.mean(axis=0)) * noisy, (POOL, len(noisy))).astype(np.float32)
+
+
+@jax.jit
+def _own_residuals(nets: Any, units: Units, x: Array, outcome: Array) -> Array:
+    one = lambda net: jax.vmap(lambda row: predict(net, units, row).change)(x)  # noqa: E731
+    return outcome[None, :, : len(units.moving)] - jax.vmap(one)(nets)
+
+
+def _unseen(dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """[M, n] whether a member has not learned from a row; where there are no resamples, all have from all."""
+    if run.counts is None:
+        return np.zeros((run.members, len(rows)), bool)
+    episode = np.searchsorted(dataset.starts, rows, side="right") - 1
+    return np.asarray(run.counts[:, episode] == 0)
+
+
+@jax.jit
+def _compare(nets: Any, weights: Array, units: Units, x: Array, outcome: Array, asked: Array) -> tuple[Array, ...]:
+    """Of rows [n]: disagreement [n, 3], residual and members' variance of the changes [n, D] (D = 0: one zero).
+
+    `asked` [M, n]: weights of the members whose mean the residual is taken from.
+    """
+
+    def one(given: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        x, outcome, own = given
+        every: Prediction = jax.vmap(lambda net: predict(net, units, x))(nets)
+        if not units.moving:
+            return disagreement(every, weights), jnp.zeros(1), jnp.zeros(1)
+        change = own @ every.change
+        spread = weights @ (every.change - (weights @ every.change)[None]) ** 2
+        return disagreement(every, weights), outcome[: len(units.moving)] - change, spread
+
+    return jax.lax.map(one, (x, outcome, asked.T), batch_size=BLOCK)
+
+
+# --- logged episodes, replayed with their own actions ---------------------------------------------------------
+
+
+def replay_log(world: Simulator, dataset: Dataset, run: Run) -> tuple[Replay, ...]:
+    """Open loop, from the first states of logged episodes, by the mean of all members' predictions."""
+    lengths = np.diff(dataset.starts)
+    found = []
+    for steps in REPLAY_STEPS:
+        first = dataset.starts[:-1][lengths >= steps]
+        first = first[:: max(1, len(first) // REPLAYED)][:REPLAYED]
+        if len(first) < 2:
+            break
+        if len(first) < REPLAYED:  # one shape, one program
+            first = np.resize(first, REPLAYED)
+        rows = first[None] + np.arange(steps)[:, None]  # [T, K]
+        actions = take(dataset.actions, rows.reshape(-1)).reshape(*rows.shape, *dataset.actions.shape[1:])
+        predicted = np.asarray(_replay(world, jnp.asarray(take(dataset.observations, first)), jnp.asarray(actions)))
+        logged = dataset.rewards[rows].sum(axis=0, dtype=np.float64)
+        found.append(
+            Replay(
+                steps, len(np.unique(first)), float(logged.mean()), float(predicted.mean()), float(logged.std()),
+                float(np.abs(predicted - logged).mean()),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+@jax.jit
+def _replay(world: Simulator, states: Array, actions: Array) -> Array:
+    """[K] sums of rewards for first states [K, S] and actions [T, K, …], by the joint prediction."""
+    members = len(world.weights)
+
+    def step(walkers: Walkers, given: tuple[Array, Array]) -> tuple[Walkers, Array]:
+        time, actions = given
+        alike = jnp.broadcast_to(actions[None], (members + 1, *actions.shape))
+        keys = jax.random.split(jax.random.key(time), members + 1)
+        walkers, moment = advance(world, walkers, alike, keys)
+        return walkers, moment.reward[-1]
+
+    start = Walkers(jnp.broadcast_to(states[None], (members + 1, *states.shape)), jnp.ones((members + 1, len(states))))
+    _, rewards = jax.lax.scan(step, start, (jnp.arange(len(actions)), actions))
+    return rewards.sum(axis=0)

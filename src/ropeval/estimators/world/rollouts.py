@@ -1,0 +1,192 @@
+"""Living in the learned simulator under a policy.
+
+    s₀ from the log,   a_t ~ π_e(s_t),   s_{t+1} = s_t + Δ̂(s_t, a_t) (+ noise where the log shows noise),
+    c₀ = 1,  c_{t+1} = c_t·(1 − d̂(s_t, a_t)):   a rollout does not end at random, it goes on with the weight c
+
+Two kinds at once. *Joint* rollouts take the mean of all members' predictions at every step: their errors cancel step
+by step, and this is the estimate. *Own* rollouts stay inside one member's network each: how far they lie apart says
+what the log leaves open. States stay within the logged range and a margin, rewards within the logged range.
+
+A policy that is arithmetic over arrays is compiled into the program; any other is asked step by step, on the host.
+Both see the same states and the same noise.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from ropeval.estimators.world.network import Prediction, disagreement, mean_prediction, predict
+from ropeval.estimators.world.units import Units
+from ropeval.policies import Policy
+from ropeval.policies.policy import draw_actions
+
+Doubles = NDArray[np.float64]
+CHUNK = 32  # steps of a compiled program, after which progress is told
+
+
+class Simulator(NamedTuple):
+    """What rollouts need of a prepared world; arrays, so that one compiled program serves all."""
+
+    nets: Any  # [M] networks
+    values: Any  # [M] networks of V_b
+    weights: Array  # [M] of the members in joint predictions, sum 1
+    units: Units
+    usual: Array  # [3] disagreement below which 99 % of the logged rows lie
+    noise: Array  # [M + 1, P, D] residuals to draw from; zeros where a change is not noisy
+    value_mean: Array  # [] and the scale and range of the log's returns
+    value_std: Array
+    value_low: Array
+    value_high: Array
+
+
+class Moment(NamedTuple):
+    """What one step of all rollouts shows. Joint rollouts are the last group: [M + 1, R]."""
+
+    reward: Array  # [M + 1, R]
+    weight: Array  # [M + 1, R] c_t
+    log_value: Array  # [M + 1, R] V_b of the state
+    apart: Array  # [R] disagreement along the joint rollouts, in units of the usual
+
+
+class Walkers(NamedTuple):
+    states: Array  # [M + 1, R, S]
+    weight: Array  # [M + 1, R] c_t
+
+
+def advance(world: Simulator, walkers: Walkers, actions: Array, keys: Array) -> tuple[Walkers, Moment]:
+    """One step of every rollout: actions [M + 1, R, A], or [M + 1, R] integers; keys [M + 1]."""
+    units, states = world.units, walkers.states
+    members = states.shape[0] - 1
+    x = jax.vmap(jax.vmap(units.pair))(states, actions)  # [M + 1, R, X]
+    one_net = lambda net, rows: jax.vmap(partial(predict, net, units))(rows)  # noqa: E731
+    own = jax.vmap(one_net)(world.nets, x[:members])  # [M, R, …] each in its own network
+    every = jax.vmap(one_net, in_axes=(0, None))(world.nets, x[members])  # [M, R, …] all of them on the joint states
+    joint = jax.vmap(mean_prediction, in_axes=(1, None))(every, world.weights)  # [R, …]
+    apart = jax.vmap(disagreement, in_axes=(1, None))(every, world.weights)  # [R, 3]
+    found: Prediction = jax.tree.map(lambda a, b: jnp.concatenate([a, b[None]]), own, joint)  # [M + 1, R, …]
+    draws = jax.vmap(lambda key: jax.random.split(key, states.shape[1]))(keys)
+    group = jax.vmap(partial(_next_state, units), in_axes=(None, 0, 0, 0))
+    following = jax.vmap(group)(world.noise, draws, states, found)
+    reward = units.reward_mean + units.reward_std * found.reward
+    moment = Moment(
+        jnp.clip(reward, units.reward_low, units.reward_high),
+        walkers.weight,
+        log_values(world, states),
+        (apart / world.usual[None]).max(axis=-1),
+    )
+    return Walkers(following, walkers.weight * (1.0 - found.end)), moment
+
+
+def _next_state(units: Units, noise: Array, key: Array, state: Array, found: Prediction) -> Array:
+    """Of one rollout: [S]."""
+    following = state
+    if units.moving:
+        columns = jnp.array(units.moving)
+        residual = noise[jax.random.randint(key, (), 0, len(noise))]
+        moved = state[columns] + units.change_mean + units.change_std * (found.change + residual)
+        moved = jnp.where(jnp.array(units.whole), jnp.round(moved), moved)
+        following = following.at[columns].set(moved)
+    for place, (columns_of_choice, values, chances) in enumerate(
+        zip(units.chosen, units.values, found.chances, strict=True)
+    ):
+        drawn = jax.random.categorical(jax.random.fold_in(key, place + 1), jnp.log(chances + 1e-12))
+        following = following.at[jnp.array(columns_of_choice)].set(jnp.asarray(values)[drawn])
+    return jnp.clip(following, units.state_low, units.state_high)
+
+
+def log_values(world: Simulator, states: Array) -> Array:
+    """V_b [M + 1, R] of states [M + 1, R, S]: each member's own, and the members' mean for the joint rollouts."""
+    units = world.units
+    x = (states - units.state_mean[None, None]) / units.state_std[None, None]
+    members = states.shape[0] - 1
+    own = jax.vmap(lambda net, rows: net(rows)[:, 0])(world.values, x[:members])  # [M, R]
+    every = jax.vmap(lambda net: net(x[members])[:, 0])(world.values)  # [M, R]
+    scaled = jnp.concatenate([own, (world.weights @ every)[None]])
+    return jnp.clip(world.value_mean + world.value_std * scaled, world.value_low, world.value_high)
+
+
+# --- with the policy inside the program, or on the host -------------------------------------------------------
+
+
+def _step_keys(keys: Array, time: Array) -> tuple[Array, Array]:
+    """[M + 1] each: what actions and what the simulator draw with at a time. No member's depend on the others'."""
+    both = jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, time)))(keys)
+    return both[:, 0], both[:, 1]
+
+
+@partial(jax.jit, static_argnums=4)
+def _compiled_chunk(
+    world: Simulator, policy: Any, walkers: Walkers, keys: Array, length: int, start: Array
+) -> tuple[Walkers, Moment]:
+    def step(walkers: Walkers, time: Array) -> tuple[Walkers, Moment]:
+        acting, moving = _step_keys(keys, time)
+        actions = jax.vmap(partial(policy.act, policy.params))(walkers.states, acting)
+        return advance(world, walkers, actions, moving)
+
+    return jax.lax.scan(step, walkers, start + jnp.arange(length))
+
+
+_advance = jax.jit(advance)
+
+
+def _host_step(
+    world: Simulator, policy: Policy, walkers: Walkers, keys: Array, time: int, generators: list[np.random.Generator]
+) -> tuple[Walkers, Moment]:
+    states = np.nan_to_num(np.asarray(walkers.states))  # policies are asked about numbers only
+    drawn = [draw_actions(policy, own, 1, rng)[:, 0] for own, rng in zip(states, generators, strict=True)]
+    return _advance(world, walkers, jnp.asarray(np.stack(drawn)), _step_keys(keys, jnp.int32(time))[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Rollouts:
+    """Means over the rollouts at every time t: [T, M + 1], the joint ones last; and all of the joint ones: [T, R]."""
+
+    reward: Doubles  # [T, M + 1] E[γ^t c_t r_t]
+    log_value: Doubles  # [T, M + 1] E[γ^t c_t V_b(s_t)]
+    joint_reward: Doubles  # [T, R] γ^t c_t r_t
+    joint_log_value: Doubles  # [T, R] γ^t c_t V_b(s_t)
+    joint_weight: Doubles  # [T, R] γ^t c_t
+    apart: Doubles  # [T, R] disagreement, in units of the usual
+
+
+def roll_out(
+    world: Simulator,
+    policy: Policy,
+    initial: NDArray[np.float32],
+    gamma: float,
+    horizon: int,
+    keys: Array,
+    report: Callable[[float], None] | None = None,
+) -> Rollouts:
+    """Follow the policy from `initial` [M + 1, R, S] for at least `horizon` steps; keys [M + 1]."""
+    walkers = Walkers(jnp.asarray(initial), jnp.ones(initial.shape[:2]))
+    compiled = policy.compiled()
+    generators = [np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel()) for key in keys]
+    moments: list[Any] = []
+    length = min(CHUNK, horizon + 1) if compiled is not None else 1
+    horizon = -(-(horizon + 1) // length) * length - 1  # whole chunks, one step more for the value of the last state
+    for time in range(0, horizon + 1, length):
+        if compiled is not None:
+            walkers, seen = _compiled_chunk(world, compiled, walkers, keys, length, jnp.int32(time))
+        else:
+            walkers, seen = _host_step(world, policy, walkers, keys, time, generators)
+            seen = jax.tree.map(lambda a: a[None], seen)
+        moments.append(jax.device_get(seen))
+        if report:
+            report((time + length) / (horizon + 1))
+    rewards, running, log_values_, apart = (
+        np.concatenate(part).astype(np.float64) for part in zip(*moments, strict=True)
+    )
+    discount = gamma ** np.arange(horizon + 1, dtype=np.float64)[:, None, None]
+    weight = discount * running  # [T, M + 1, R]
+    reward, log_value = weight * rewards, weight * log_values_
+    return Rollouts(
+        reward.mean(axis=-1), log_value.mean(axis=-1), reward[:, -1], log_value[:, -1], weight[:, -1], apart
+    )

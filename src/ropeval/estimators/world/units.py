@@ -1,0 +1,134 @@
+"""From the log's units to the network's and back: what kind each column is, its scale, its range.
+
+A column that takes few values (a flag, a stage, a one-hot code) is predicted as a choice among them, since a mean of
+two values is none of them. Where all such columns together show few combinations (a grid, a chain, a one-hot code)
+they are one choice; otherwise each is a choice of its own. The other columns are predicted by how much they change;
+whole numbers stay whole.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from ropeval.data import Dataset
+from ropeval.data.columns import BLOCK
+from ropeval.data.problem import normaliser
+from ropeval.data.streaming import take
+
+Floats = NDArray[np.float32]
+FEW_VALUES = 64  # different ones of a column, up to which it is a choice
+FEW_TOGETHER = 200  # combinations of all such columns, up to which they are one choice
+ROWS_PER_VALUE = 20  # and each of them must be seen often: so many rows for each
+MARGIN = 0.1  # around the logged range, as a share of it
+LOOKED_AT = 100_000  # rows, evenly spaced, by which kinds of columns are told apart in long logs
+
+
+class Choice(NamedTuple):
+    """Columns whose values change together."""
+
+    columns: tuple[int, ...]
+    values: Floats  # [C, len(columns)] every combination there is
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=[
+        "state_mean", "state_std", "action_mean", "action_std", "change_mean", "change_std", "reward_mean",
+        "reward_std", "state_low", "state_high", "reward_low", "reward_high", "ends", "values",
+    ],
+    meta_fields=["moving", "whole", "chosen", "actions"],
+)  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Arrays by column of the log; what decides the shape of a program is hashable."""
+
+    state_mean: Any  # [S]
+    state_std: Any
+    action_mean: Any  # [A]; zeros and ones where actions are discrete
+    action_std: Any
+    change_mean: Any  # [D] of the columns that move
+    change_std: Any
+    reward_mean: Any  # []
+    reward_std: Any
+    state_low: Any  # [S] the logged range; with a margin where a column moves
+    state_high: Any
+    reward_low: Any  # []
+    reward_high: Any
+    ends: Any  # [] 1 where the log holds terminations at all, else 0
+    values: tuple[Any, ...]  # of every choice: [C, columns]
+    moving: tuple[int, ...]  # columns predicted by their change, D of them
+    whole: tuple[bool, ...]  # [D] whether such a column holds whole numbers only
+    chosen: tuple[tuple[int, ...], ...]  # the columns of every choice
+    actions: int | None  # length of the one-hot code of discrete actions
+
+    @cached_property
+    def outputs(self) -> int:
+        """Of the network: changes, scores of the choices, reward, end."""
+        return len(self.moving) + sum(len(values) for values in self.values) + 2
+
+    def pair(self, state: Array, action: Array) -> Array:
+        """Input of the network [S + A] for a state [S] and an action [A] or []."""
+        code = action if self.actions is None else jax.nn.one_hot(action, self.actions)
+        return jnp.concatenate(
+            [(state - self.state_mean) / self.state_std, (code - self.action_mean) / self.action_std]
+        )
+
+
+def make_units(dataset: Dataset) -> Units:
+    rows = np.arange(0, len(dataset), max(1, len(dataset) // LOOKED_AT))
+    goes_on = ~dataset.terminations[rows]
+    goes_on = goes_on if goes_on.any() else ~goes_on
+    states, following = take(dataset.observations, rows), take(dataset.next_observations, rows)
+    seen = np.concatenate([states, following[goes_on]])
+    choices = find_choices(seen)
+    chosen = {column for choice in choices for column in choice.columns}
+    moving = tuple(column for column in range(seen.shape[1]) if column not in chosen)
+    columns = np.array(moving, int)
+    change_mean, change_std = normaliser((following - states)[goes_on][:, columns])
+    low, high = _range(dataset)
+    margin = np.zeros_like(low)
+    margin[columns] = MARGIN * (high - low)[columns]
+    width = dataset.num_actions
+    action_mean, action_std = (
+        normaliser(take(dataset.actions, rows))
+        if width is None
+        else (np.zeros(width, np.float32), np.ones(width, np.float32))
+    )
+    reward_mean, reward_std = normaliser(dataset.rewards[:, None])
+    state_mean, state_std = normaliser(states)
+    return Units(
+        state_mean, state_std, action_mean, action_std, change_mean, change_std, reward_mean[0], reward_std[0],
+        low - margin, high + margin, dataset.rewards.min(), dataset.rewards.max(),
+        np.float32(dataset.terminations.any()), tuple(choice.values for choice in choices), moving,
+        tuple(bool((seen[:, column] == np.round(seen[:, column])).all()) for column in moving),
+        tuple(choice.columns for choice in choices), width,
+    )  # fmt: skip
+
+
+def find_choices(seen: Floats) -> list[Choice]:
+    """The columns of states [n, S] that take few values, each often: as one choice, or one by one."""
+    few = min(FEW_VALUES, len(seen) // ROWS_PER_VALUE)
+    columns = [c for c in range(seen.shape[1]) if len(np.unique(seen[:1000, c])) <= few]  # dismisses most at once
+    columns = [c for c in columns if len(np.unique(seen[:, c])) <= few]
+    if not columns:
+        return []
+    together = np.unique(seen[:, columns], axis=0)
+    if len(together) <= min(FEW_TOGETHER, len(seen) // ROWS_PER_VALUE):
+        return [Choice(tuple(columns), together)]
+    return [Choice((c,), np.unique(seen[:, c])[:, None]) for c in columns]
+
+
+def _range(dataset: Dataset) -> tuple[Floats, Floats]:
+    """Smallest and largest of every column, in blocks. Where a terminating step leads counts, too: it was seen."""
+    low, high = np.full(dataset.observations.shape[1], np.inf), np.full(dataset.observations.shape[1], -np.inf)
+    for start in range(0, len(dataset), BLOCK):
+        for column in (dataset.observations, dataset.next_observations):
+            block = take(column, slice(start, start + BLOCK))
+            low, high = np.minimum(low, block.min(axis=0)), np.maximum(high, block.max(axis=0))
+    return low.astype(np.float32), high.astype(np.float32)

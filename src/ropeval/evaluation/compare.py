@@ -1,0 +1,89 @@
+"""Many policies, many methods, one call: what `ropeval evaluate` answers, in Python."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ropeval.data import LogLike, load_dataset
+from ropeval.errors import UserError
+from ropeval.evaluation.options import DEFAULT_METHODS, make_options, takes_options
+from ropeval.evaluation.rank import Truth
+from ropeval.evaluation.result import Estimate, Ranking
+from ropeval.evaluation.result_folder import ResultFolder
+from ropeval.evaluation.session import Report, Session, rankings, run_session
+from ropeval.notebook import ShownInNotebook
+from ropeval.policies.given import Policies, load_policies
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(ShownInNotebook):
+    """An estimate of every policy by every method, and by every method the policies in their order."""
+
+    estimates: list[Estimate]
+    rankings: list[Ranking]
+    truth: Truth | None = None
+
+    def __iter__(self) -> Iterator[Estimate]:
+        return iter(self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain row per estimate, for a data frame."""
+        return [
+            {
+                "policy": e.policy,
+                "method": e.method,
+                "value": e.value,
+                "low": e.interval.low if e.interval else None,
+                "high": e.interval.high if e.interval else None,
+                "warnings": len(e.warnings),
+            }
+            for e in self.estimates
+        ]
+
+    def __repr__(self) -> str:
+        from ropeval.report.terminal import comparison_text
+
+        return comparison_text(self.estimates, self.rankings, self.truth)
+
+
+@takes_options
+def compare(
+    log: LogLike,
+    policies: Policies,
+    methods: str | Sequence[str] = DEFAULT_METHODS,
+    *,
+    truth: Truth | None = None,
+    report: Report | None = None,
+    **options: Any,
+) -> Comparison:
+    """Estimate what each of the policies would earn, from `log` alone, by each of the methods, and rank them.
+
+    `policies` is one or a list of them, or a dict with their names; each a `Policy`, a function, or what `load_policy`
+    takes.
+
+    >>> rows = [{"obs": [t / 100], "action": t % 2, "pscore": 0.5, "reward": float(t % 2)} for t in range(100)]
+    >>> log = ropeval.load_dataset(rows, {"terminations": "always"})
+    >>> ones = lambda observations: np.ones(len(observations), int)
+    >>> found = ropeval.compare(log, {"ones": ones, "dice": "uniform"}, ["mean-return", "wis"], gamma=0)
+    >>> found.rankings[-1].policies
+    ['ones', 'dice']
+
+    `truth` are true values by policy, where known. `report` is called with (number of the estimate, stage, fraction
+    done). The options are those of the command line:
+    """
+    if "method" in options:
+        raise UserError("method: compare takes methods, one or a list of them")
+    chosen = make_options({**options, "method": methods})
+    if chosen.columns:
+        raise UserError("columns: give them to load_dataset")
+    session = Session(load_dataset(log), load_policies(policies), chosen)
+    with tempfile.TemporaryDirectory(prefix="ropeval-") as place:
+        folder = ResultFolder(Path(place) / "run")
+        with folder.writing(session.about()):
+            results = run_session(session, folder, report)
+            return Comparison(results, rankings(session, results, folder, truth), truth)
