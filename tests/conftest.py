@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 # Command-line tests start processes of their own; all of them share one cache of compiled programs.
@@ -36,6 +37,25 @@ settings.register_profile(
     "ropeval", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
 settings.load_profile("ropeval")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Who asks for the browser is marked so; training and processes are marked by hand."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """`make quick` leaves out what is marked: a test that trains, and is not, fails."""
+    from ropeval.learning import engine
+
+    with pytest.MonkeyPatch.context() as patch:
+        if item.get_closest_marker("training") is None:
+            patch.setattr(engine, "_choose", lambda *_: pytest.fail("it trains: mark it with pytest.mark.training"))
+        return (yield)
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

@@ -50,6 +50,7 @@ def test_the_true_values_follow_from_the_simulator():
         assert abs(np.mean(returns) - truth[name]["value"]) < 4 * error
 
 
+@pytest.mark.training
 def test_the_demo_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo, "SETTINGS", {"fqe": {"width": 8, "steps": 40}, "rope": {"width": 8, "steps": 40}})
     arguments = ["demo", "--out", str(tmp_path / "out"), "--members", "2"]

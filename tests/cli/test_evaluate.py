@@ -46,6 +46,7 @@ def call(*arguments):
     return caught.value.code or 0
 
 
+@pytest.mark.training
 def test_the_table_and_the_files(files, capsys):
     assert call("log.npz", "policy.npz", "policy.npz@mean", *FAST, "--out", "out") == 0
     printed = capsys.readouterr().out
@@ -110,6 +111,7 @@ def test_true_values_bring_scores_and_a_finished_run_can_be_scored_later(files, 
         assert word in printed
 
 
+@pytest.mark.training
 def test_what_a_finished_run_is_told_later_is_kept(files):
     command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
     Path("truth.json").write_text('{"policy": -20.0}')
@@ -126,6 +128,7 @@ def test_what_a_finished_run_is_told_later_is_kept(files):
     assert Path("out/curves.png").read_bytes() == told["curves.png"]
 
 
+@pytest.mark.training
 def test_truth_for_a_finished_run_that_is_not_whole(files, capsys):
     command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
     Path("truth.json").write_text('{"policy": -20.0}')
@@ -142,6 +145,7 @@ def test_truth_for_a_finished_run_that_is_not_whole(files, capsys):
     assert json.loads(trust.read_text())["truth"] == {"policy": -20.0}
 
 
+@pytest.mark.training
 def test_without_resampling_there_is_no_interval(files, capsys):
     command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--no-resample", "--json"]
     assert call(*command) == 0
@@ -150,6 +154,7 @@ def test_without_resampling_there_is_no_interval(files, capsys):
     assert row["config"]["resample"] is False
 
 
+@pytest.mark.training
 def test_json_prints_the_list_and_nothing_else(files, capsys):
     assert call("log.npz", "policy.npz", "--method", "mean-reward", "--method", "fqe", *FQE, "--json") == 0
     rows = json.loads(capsys.readouterr().out)
@@ -159,6 +164,7 @@ def test_json_prints_the_list_and_nothing_else(files, capsys):
     assert json.loads(saved[0].read_text()) == rows
 
 
+@pytest.mark.training
 def test_settings_from_a_file_and_over_it(files, capsys):
     Path("my.toml").write_text('gamma = 0.5\nmembers = 3\nmethod = ["fqe"]\nsteps = 30\n[fqe]\nwidth = 16\ndepth = 3\n')
     assert call("log.npz", "policy.npz", "--config", "my.toml", "--gamma", "0.9", "--set", "fqe.depth=1", "--json") == 0
@@ -167,6 +173,7 @@ def test_settings_from_a_file_and_over_it(files, capsys):
     assert {k: row["config"]["fqe"][k] for k in ("width", "depth", "steps")} == {"width": 16, "depth": 1, "steps": 30}
 
 
+@pytest.mark.training
 def test_the_paper_preset(files, capsys):
     from ropeval.evaluation.methods import make_method
 
@@ -179,6 +186,7 @@ def test_the_paper_preset(files, capsys):
     assert {part: row["config"][part] for part in paper} == {part: paper[part] | small for part in paper}
 
 
+@pytest.mark.training
 def test_resuming_a_finished_run_shows_it_again(files, capsys):
     command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
     assert call(*command) == 0
@@ -198,8 +206,9 @@ def without_seconds(path):
     return rows
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.process
+@pytest.mark.training
 def test_killed_and_resumed_gives_the_same_bits(files, how):
     options = [*FAST, "--steps", "500", "--method", "fqe", "--method", "rope+fqe"]
     question = ["log.npz", "policy.npz", *options]
@@ -223,6 +232,7 @@ def test_killed_and_resumed_gives_the_same_bits(files, how):
 
 
 @pytest.mark.parametrize("missing", [["report.html"], ["curves.png", "report.html"], []])
+@pytest.mark.training
 def test_killed_after_the_answers_were_written(files, capsys, monkeypatch, missing):
     """Whatever was drawn before that, resuming draws the rest, and nothing is left behind."""
     command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
@@ -258,6 +268,7 @@ def test_one_run_at_a_time_writes_to_a_folder(files, capsys):
 
 
 @pytest.mark.parametrize("words", [[], ["--json"]])
+@pytest.mark.process
 def test_a_reader_who_goes_away_does_not_stop_the_work(files, words):
     command = [sys.executable, "-m", "ropeval", "evaluate", "log.npz", "policy.npz", "--method", "mean-reward"]
     process = subprocess.Popen([*command, "--out", "out", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -418,6 +429,7 @@ def test_a_full_disk_keeps_the_answer_on_the_screen(files, capsys, monkeypatch):
     assert call("log.npz", "policy.npz", "--method", "mean-reward", "--out", "out", "--resume") == 0
 
 
+@pytest.mark.training
 def test_hostile_names_are_shown_as_they_are(files, capsys):
     Path("policy.npz").rename("[red]$x^2$.npz")
     assert call("log.npz", "[red]$x^2$.npz", "--method", "fqe", *FQE, "--out", "out") == 0

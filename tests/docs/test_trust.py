@@ -34,6 +34,7 @@ def test_every_finding_has_a_case_and_a_place():
 
 
 @pytest.mark.parametrize("name", [*CASES.NUMBERS, *CASES.CASES])
+@pytest.mark.training
 def test_the_page_says_what_is_computed(name):
     """`block` refuses a case that does not fire, or that does not keep silent."""
     assert differences(CASES.block(name), CASES.kept(name), name in TRAINED) == []

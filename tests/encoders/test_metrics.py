@@ -183,6 +183,7 @@ def test_psm_refuses_a_policy_without_probabilities(policy: CallablePolicy, why:
 
 @pytest.mark.parametrize("name", [entry.name for entry in METRICS if entry.name != "rope"])
 @pytest.mark.parametrize("kind", ["discrete", "continuous"])
+@pytest.mark.training
 def test_runs_by_name(name: str, kind: str) -> None:
     log = tiny_log(kind)
     policy = Chain().policy(0.8) if kind == "discrete" else LinearQuadratic().policy(0.3)

@@ -108,9 +108,9 @@ def lq_log():
     return LinearQuadratic().log(2000)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fqe", "rope+fqe"])
 @pytest.mark.parametrize("right", [0.8, 1.0])
+@pytest.mark.training
 def test_chain(chain_log, method, right):
     chain = Chain()
     estimate = value(chain_log, chain.policy(right), method)
@@ -118,8 +118,8 @@ def test_chain(chain_log, method, right):
     assert estimate == pytest.approx(chain.values(right)[1], rel=0.05)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("method", "tolerance"), [("fqe", 0.02), ("rope+fqe", 0.05)])
+@pytest.mark.training
 def test_linear_quadratic_of_a_stochastic_policy_and_of_its_mean(lq_log, method, tolerance):
     lq = LinearQuadratic()
     truths = [lq.value_at(lq_log.initial_observations, sigma) for sigma in (0.0, 0.8)]
@@ -128,7 +128,7 @@ def test_linear_quadratic_of_a_stochastic_policy_and_of_its_mean(lq_log, method,
         assert value(lq_log, lq.policy(sigma), method) == pytest.approx(truth, rel=tolerance)
 
 
-@pytest.mark.slow
+@pytest.mark.training
 def test_truncation_taken_for_termination_would_be_wrong(lq_log):
     lq = LinearQuadratic()
     truth = lq.value_at(lq_log.initial_observations, 0.8)
@@ -136,7 +136,7 @@ def test_truncation_taken_for_termination_would_be_wrong(lq_log):
     assert value(mislabelled, lq.policy(0.8)) > 0.9 * truth  # (both negative) it misses what comes after the cut
 
 
-@pytest.mark.slow
+@pytest.mark.training
 def test_termination_taken_for_truncation_would_be_wrong(chain_log):
     chain = Chain()
     ends = chain_log.terminations
@@ -148,7 +148,7 @@ def test_termination_taken_for_truncation_would_be_wrong(chain_log):
     assert estimate > 1.5 * chain.values(0.8)[1]
 
 
-@pytest.mark.slow
+@pytest.mark.training
 def test_a_small_huber_delta_biases_noisy_problems(chain_log):
     """Why the default is large: beyond δ the loss is linear, and its minimiser a median."""
     chain = Chain()
@@ -156,7 +156,7 @@ def test_a_small_huber_delta_biases_noisy_problems(chain_log):
     assert value(chain_log, chain.policy(0.8), fqe={"huber_delta": 1.0}) < 0.95 * truth
 
 
-@pytest.mark.slow
+@pytest.mark.training
 def test_the_estimate_follows_the_unit_of_the_rewards(lq_log):
     lq = LinearQuadratic()
     short = {"fqe": {"steps": 300}}
@@ -165,7 +165,6 @@ def test_the_estimate_follows_the_unit_of_the_rewards(lq_log):
     assert thousand == pytest.approx(1000 * one, rel=2e-3)
 
 
-@pytest.mark.slow
 def test_a_constant_reward_is_worth_its_sum(lq_log):
     lq = LinearQuadratic()
     constant = replace(lq_log, rewards=np.full_like(lq_log.rewards, 2.5))

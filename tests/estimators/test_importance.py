@@ -138,6 +138,7 @@ def test_products_beyond_floating_point_are_weighed():
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.training
 def test_fitted_behaviour_answers_as_the_logged_one(method):
     chain = Chain(size=3, gamma=0.8)
     settings = {method: QUICK.model_dump()}
@@ -151,6 +152,7 @@ def test_fitted_behaviour_answers_as_the_logged_one(method):
     assert any("was fitted" in w for w in fitted.warnings)
 
 
+@pytest.mark.training
 def test_same_key_same_bits_and_members_do_not_meddle():
     chain = Chain(size=3)
     problem = make_problem(chain.log(300), chain.policy(0.7), chain.gamma)

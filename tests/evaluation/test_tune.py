@@ -51,6 +51,7 @@ def test_candidates_are_all_combinations_with_one_rate_for_both_parts():
     assert all(c["rope.learning_rate"] == c["fqe.learning_rate"] for c in found)
 
 
+@pytest.mark.training
 def test_the_winner_has_the_smallest_loss_and_its_settings_are_used():
     lq = LinearQuadratic()
     problem = make_problem(lq.log(30), lq.policy(0.5), 0.9, draws=2)
@@ -65,6 +66,7 @@ def test_the_winner_has_the_smallest_loss_and_its_settings_are_used():
     assert tune(problem, make_method("mean-return"), 0) is None
 
 
+@pytest.mark.training
 def test_a_session_keeps_its_choice(tmp_path):
     """Interrupted after the choice, it goes on with it instead of choosing again."""
     lq = LinearQuadratic()

@@ -159,6 +159,7 @@ def test_progress_never_goes_back_and_ends_at_one(problem):
     assert seen[-1] == 1.0
 
 
+@pytest.mark.process
 def test_members_are_sharded_over_devices(problem):
     """Four pretended devices, in a process of its own since JAX counts them once."""
     program = """
@@ -166,6 +167,8 @@ import json, jax, numpy as np
 from ropeval.estimators import fqe
 from ropeval.learning.engine import Run, member_keys, _Vectorised
 from tests.learning.small import FQE, lq_problem
+
+pytestmark = pytest.mark.training
 fitted = fqe.fit_q(lq_problem(), FQE, Run(member_keys(0, 6), arrangement="vectorised", part="fqe"))
 devices = len(fitted.trained.state.params.head.weight.sharding.device_set)
 values = fitted.on_initial().mean(-1).tolist()

@@ -57,6 +57,7 @@ def values(log, policy, method, members=2):
 
 
 @pytest.mark.parametrize(("method", "stage"), [("world", "world"), ("is", "behaviour")])
+@pytest.mark.training
 def test_three_policies_train_once_and_who_comes_first_does_not_matter(dataset, trainings, method, stage):
     log = Log(dataset, 0.9)
     forwards = [values(log, policy, method) for policy in POLICIES]
@@ -70,6 +71,7 @@ def test_three_policies_train_once_and_who_comes_first_does_not_matter(dataset, 
     assert values(Log(dataset, 0.9), POLICIES[1], method) == forwards[1]  # nobody else was asked
 
 
+@pytest.mark.training
 def test_methods_that_ask_alike_share_one_behaviour(dataset, trainings):
     """All of is, wis and dr; but not one that wants it fitted longer, and not for other members."""
     log = Log(dataset, 0.9)
@@ -91,6 +93,7 @@ def test_methods_that_ask_alike_share_one_behaviour(dataset, trainings):
 
 
 @pytest.mark.parametrize("method", ["world", "wis"])
+@pytest.mark.training
 def test_a_resumed_run_finds_what_was_prepared(dataset, tmp_path, monkeypatch, method):
     """Interrupted in the second policy: what the first one's question prepared is not trained again."""
     chosen = own(method, tiny_settings())

@@ -158,6 +158,7 @@ def test_functions_have_none():
     assert NormalisedPolicy(function, normalised.statistics).compiled() is None
 
 
+@pytest.mark.process
 def test_policies_are_read_without_jax():
     program = f"import sys, ropeval; ropeval.load_policy({str(FILES / 'sac.zip')!r}); print('jax' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -42,6 +42,7 @@ def test_curves_show_estimate_loss_and_features(finished):
     np.testing.assert_allclose(last.sort("seed")["value"], final, rtol=1e-5)
 
 
+@pytest.mark.training
 def test_seconds_are_those_of_all_attempts(data, tmp_path, monkeypatch):
     study, store = STUDY.model_copy(update={"methods": ["fqe"], "grid": {}}), Store(tmp_path / "s")
     store.create(study, resume=False)
@@ -61,6 +62,7 @@ def test_seconds_are_those_of_all_attempts(data, tmp_path, monkeypatch):
     assert seconds.is_between(3600, 2 * 3600).all()
 
 
+@pytest.mark.training
 def test_each_row_has_the_warnings_of_its_member(data, tmp_path, monkeypatch):
     def second_member(features):
         return [Finding("collapse", "severe", f"member {i} collapsed", "beware") if i == 1 else None for i in range(8)]
@@ -74,6 +76,7 @@ def test_each_row_has_the_warnings_of_its_member(data, tmp_path, monkeypatch):
     assert set(rows.filter(method="fqe")["warnings"]) == {"[]"}
 
 
+@pytest.mark.training
 def test_a_study_that_resamples_gives_one_row_with_an_interval(data, tmp_path):
     study = STUDY.model_copy(update={"methods": ["fqe", "rope+fqe"], "seeds": 4, "resample": True})
     outcome = run(study, tmp_path / "s", data)
@@ -91,6 +94,7 @@ def test_a_study_that_resamples_gives_one_row_with_an_interval(data, tmp_path):
     assert run(study, tmp_path / "s", data, resume=True).members == 0
 
 
+@pytest.mark.training
 def test_a_resampled_row_is_what_evaluate_says(data, tmp_path):
     study = STUDY.model_copy(update={"methods": ["fqe"], "grid": {}, "seeds": 3, "resample": True})
     run(study, tmp_path / "s", data)
