@@ -51,6 +51,7 @@ def test_steps_follow_the_log_unless_they_are_given():
         assert paper.steps_for(100) == paper.steps
 
 
+@pytest.mark.training
 def test_the_result_says_how_many_steps_were_taken(monkeypatch):
     monkeypatch.setattr(fqe, "FEWEST_STEPS", 40)
     small = {"width": 8, "batch": 64, "passes": 2}
@@ -165,6 +166,7 @@ def test_the_estimate_follows_the_unit_of_the_rewards(lq_log):
     assert thousand == pytest.approx(1000 * one, rel=2e-3)
 
 
+@pytest.mark.training
 def test_a_constant_reward_is_worth_its_sum(lq_log):
     lq = LinearQuadratic()
     constant = replace(lq_log, rewards=np.full_like(lq_log.rewards, 2.5))

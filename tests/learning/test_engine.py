@@ -20,6 +20,8 @@ from ropeval.learning.checkpoint import Checkpoint, Snapshot
 from ropeval.learning.engine import Learner, Run, member_keys, train
 from tests.learning.small import FQE, ROPE, lq_problem
 
+pytestmark = pytest.mark.training
+
 
 @pytest.fixture(scope="module")
 def problem():
@@ -168,7 +170,6 @@ from ropeval.estimators import fqe
 from ropeval.learning.engine import Run, member_keys, _Vectorised
 from tests.learning.small import FQE, lq_problem
 
-pytestmark = pytest.mark.training
 fitted = fqe.fit_q(lq_problem(), FQE, Run(member_keys(0, 6), arrangement="vectorised", part="fqe"))
 devices = len(fitted.trained.state.params.head.weight.sharding.device_set)
 values = fitted.on_initial().mean(-1).tolist()

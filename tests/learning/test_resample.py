@@ -86,6 +86,7 @@ def test_exact_estimates_are_those_of_the_log_written_out(method):
 
 
 @pytest.mark.parametrize("arrangement", ["threads", "vectorised"])
+@pytest.mark.training
 def test_training_sees_the_members_own_episodes_only(arrangement):
     """Episode e pays e for ever. A member that holds one episode alone must answer with that episode's worth."""
     lq = LinearQuadratic()
@@ -103,6 +104,7 @@ def test_training_sees_the_members_own_episodes_only(arrangement):
     np.testing.assert_allclose(ESTIMATORS["fqe"](problem, config, run).values, np.arange(4) / 0.5, atol=0.35)
 
 
+@pytest.mark.training
 def test_arrangements_agree_on_resamples():
     problem, resamples = lq_problem(), Resamples(0, EPISODES)
     runs = [Run(member_keys(0, 2), arrangement=a, resamples=resamples) for a in ("threads", "vectorised")]
