@@ -30,21 +30,21 @@ from ropeval.settings import PartConfig
 TAIL = 1e-3  # the horizon is where γ^H falls below it, or `max_horizon`
 LEAST_STEPS = 1_000
 CHECKED, FAILED = (10, 50), 0.25  # steps of a replay by which the simulator is judged, and how far off is too far
-LARGEST = {"cpu": Sizes(15_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
-ROLLOUTS = {"cpu": (256, 512), "gpu": (256, 1024)}  # where nothing is left to chance, and where something is
+LARGEST = {"cpu": Sizes(12_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
+ROLLOUTS = {"cpu": (128, 256), "gpu": (256, 1024)}  # where nothing is left to chance, and where something is
 
 
 class WorldConfig(PartConfig):
     """Sizes that are not given follow the device and the log; `describe` says what they became."""
 
-    steps: PositiveInt | None = None  # default: `passes` over the log, at most 15,000 (on a GPU 60,000)
+    steps: PositiveInt | None = None  # default: `passes` over the log, at most 12,000 (on a GPU 60,000)
     batch: PositiveInt | None = None  # 256; on a GPU 512
     width: PositiveInt | None = None  # 256; on a GPU 512
     depth: PositiveInt | None = None  # 2; on a GPU 3
     passes: PositiveFloat = 80.0
     learning_rate: PositiveFloat = 1e-3  # falls along a cosine to a hundredth
     weight_decay: NonNegativeFloat = 1e-4
-    rollouts: PositiveInt | None = None  # joint ones, and as many of every member; 256, more where chance plays a part
+    rollouts: PositiveInt | None = None  # joint ones, and as many of every member; more on a GPU, and where chance plays a part
     max_horizon: PositiveInt = 2_000
     doubt: PositiveFloat = 5.0  # times the usual disagreement: there half of the number is the log's own (support.py)
 
