@@ -44,7 +44,7 @@ class WorldConfig(PartConfig):
     passes: PositiveFloat = 80.0
     learning_rate: PositiveFloat = 1e-3  # falls along a cosine to a hundredth
     weight_decay: NonNegativeFloat = 1e-4
-    rollouts: PositiveInt | None = None  # joint ones, and as many of every member; more on a GPU, and where chance plays a part
+    rollouts: PositiveInt | None = None  # joint ones, and as many of every member; by device and chance
     max_horizon: PositiveInt = 2_000
     doubt: PositiveFloat = 5.0  # times the usual disagreement: there half of the number is the log's own (support.py)
 
