@@ -111,6 +111,11 @@ def lspe(log: Dataset, policy: Policy, gamma: float = 0.9, **settings: object) -
     return evaluate(log, policy, "lspe", gamma=gamma, settings={"lspe": settings})
 
 
+def world(log: Dataset, policy: Policy) -> Estimate:
+    small = {"width": 32, "depth": 1, "batch": 64, "steps": 1_000, "rollouts": 64}
+    return evaluate(log, policy, "world", gamma=0.9, members=4, settings={"world": small})
+
+
 # ---- the cases
 
 
@@ -125,6 +130,14 @@ def out_of_bounds() -> Case:
     return Case(
         ("lspe, the policy pulls by 5, the log by at most 1: the straight line goes on", lspe(lever(), always(5.0))),
         ("the policy pulls by 0.8", lspe(lever(), always(0.8))),
+    )
+
+
+def support() -> Case:
+    """In the first case the state tends to 25. The log has seen up to 3."""
+    return Case(
+        ("world, the policy always pushes by 5, and the log by hardly more than 1", world(push(), always(5.0))),
+        ("the policy that made the log", world(push(), pull(0.2))),
     )
 
 
@@ -223,6 +236,7 @@ def method() -> Case:
 CASES: dict[str, Callable[[], Case]] = {
     "divergence": divergence,
     "out-of-bounds": out_of_bounds,
+    "support": support,
     "collapse": collapse,
     "coverage": coverage,
     "effective-sample-size": effective_sample_size,

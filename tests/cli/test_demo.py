@@ -52,7 +52,9 @@ def test_the_true_values_follow_from_the_simulator():
 
 @pytest.mark.training
 def test_the_demo_runs(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demo, "SETTINGS", {"fqe": {"width": 8, "steps": 40}, "rope": {"width": 8, "steps": 40}})
+    small = {part: {"width": 8, "steps": 40} for part in demo.SETTINGS}
+    small["world"] |= {"rollouts": 16, "max_horizon": 50}
+    monkeypatch.setattr(demo, "SETTINGS", small)
     arguments = ["demo", "--out", str(tmp_path / "out"), "--members", "2"]
     with pytest.raises(SystemExit) as caught:
         main(arguments)

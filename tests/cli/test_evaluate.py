@@ -19,9 +19,11 @@ from ropeval.cli.main import main
 from ropeval.files import locked
 from tests.problems import LinearQuadratic
 
-SMALL = {part: ["--set", f"{part}.width=16", "--set", f"{part}.depth=1"] for part in ("fqe", "rope")}
-FQE = ["--members", "2", "--steps", "40", "--draws", "1", *SMALL["fqe"], "--gamma", "0.9"]
+SMALL = {part: ["--set", f"{part}.width=16", "--set", f"{part}.depth=1"] for part in ("fqe", "rope", "fqe-clip", "world")}
+SHORT = ["--members", "2", "--steps", "40", "--draws", "1", "--gamma", "0.9"]
+FQE = [*SHORT, *SMALL["fqe"]]
 FAST = [*FQE, *SMALL["rope"]]
+DEFAULT = [*SHORT, *SMALL["fqe-clip"], *SMALL["world"], "--set", "world.rollouts=16"]
 
 
 @pytest.fixture
@@ -48,13 +50,13 @@ def call(*arguments):
 
 @pytest.mark.training
 def test_the_table_and_the_files(files, capsys):
-    assert call("log.npz", "policy.npz", "policy.npz@mean", *FAST, "--out", "out") == 0
+    assert call("log.npz", "policy.npz", "policy.npz@mean", *DEFAULT, "--out", "out") == 0
     printed = capsys.readouterr().out
-    for word in ("policy", "policy@mean", "stochastic", "deterministic", "mean-reward", "mean-return", "rope+fqe"):
+    for word in ("policy", "policy@mean", "stochastic", "deterministic", "mean-return", "fqe-clip", "world"):
         assert word in printed
     rows = json.loads((files / "out/result.json").read_text())
     assert [(r["policy"], r["method"]) for r in rows] == [
-        (p, m) for p in ("policy", "policy@mean") for m in ("mean-reward", "mean-return", "fqe", "rope+fqe")
+        (p, m) for p in ("policy", "policy@mean") for m in ("mean-return", "fqe-clip", "world")
     ]
     wanted = {
         "policy",
@@ -71,14 +73,16 @@ def test_the_table_and_the_files(files, capsys):
     }
     for row in rows:
         assert wanted <= set(row)
-        assert row["low"] <= row["value"] <= row["high"]
-    assert len(rows[2]["members"]) == 2
-    assert np.mean(rows[2]["members"]) == pytest.approx(rows[2]["value"])
-    assert rows[2]["config"]["fqe"]["width"] == 16
-    assert rows[3]["config"]["rope"]["steps"] == 40
+        assert row["low"] <= row["high"]
+        if row["method"] != "world":  # whose members know more together than their mean
+            assert row["low"] <= row["value"] <= row["high"]
+    assert len(rows[1]["members"]) == 2
+    assert np.mean(rows[1]["members"]) == pytest.approx(rows[1]["value"])
+    assert rows[1]["config"]["fqe-clip"]["width"] == 16
+    assert rows[2]["config"]["world"]["steps"] == 40
     curves = polars.read_parquet(files / "out/curves.parquet")
-    assert set(curves["stage"]) == {"fqe", "rope"}
-    assert {"loss", "estimate", "feature_std"} <= set(curves["metric"])
+    assert {"fqe-clip", "world"} <= set(curves["stage"])
+    assert {"loss", "estimate"} <= set(curves["metric"])
     assert (files / "out/curves.png").read_bytes()[:4] == b"\x89PNG"
     assert sorted(p.name for p in (files / "out").iterdir()) == [
         "curves.parquet",
@@ -93,11 +97,21 @@ def test_the_table_and_the_files(files, capsys):
         assert (row["interval"]["level"], row["interval"]["episodes"]) == (0.95, 30)
         expected = [f"{d['message']}; {d['advice']}" if d["advice"] else d["message"] for d in row["diagnosis"]]
         assert row["warnings"] == expected
-    assert [row["interval"]["kind"] for row in rows[:4]] == ["percentile", "percentile", "t", "t"]
+    assert [row["interval"]["kind"] for row in rows[:3]] == ["percentile", "t", "t"]
     trust = json.loads((files / "out/trust.json").read_text())
-    assert [r["method"] for r in trust["ranking"]] == ["fqe", "rope+fqe"]  # the baselines tell nothing apart
+    assert [r["method"] for r in trust["ranking"]] == ["fqe-clip", "world"]  # a baseline tells nothing apart
     assert sorted(trust["ranking"][0]["policies"]) == ["policy", "policy@mean"]
     assert [c["policy"] for c in trust["coverage"]] == ["policy", "policy@mean"]
+
+
+def test_an_encoder_has_settings_and_curves_of_its_own(files):
+    assert call("log.npz", "policy.npz", "--method", "rope+fqe", *FAST, "--out", "out") == 0
+    (row,) = json.loads((files / "out/result.json").read_text())
+    assert row["config"]["fqe"]["width"] == 16
+    assert row["config"]["rope"]["steps"] == 40
+    curves = polars.read_parquet(files / "out/curves.parquet")
+    assert set(curves["stage"]) == {"fqe", "rope"}
+    assert {"loss", "estimate", "feature_std"} <= set(curves["metric"])
 
 
 def test_true_values_bring_scores_and_a_finished_run_can_be_scored_later(files, capsys):

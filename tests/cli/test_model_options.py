@@ -62,10 +62,10 @@ def test_help_says_everything_under_its_heading(capsys):
         assert field.description.split("  [")[0] in printed, name
     for default in (
         "0.99",
-        "mean-reward, mean-return, fqe, rope+fqe",
-        "10",
+        "mean-return, fqe-clip, world",
+        "5",
         "0",
-        "8",
+        "8; none where there are at most 16 actions whose probabilities it tells: all of them count then, by these",
         "resample",
         "percentile",
         "0.95",

@@ -80,7 +80,8 @@ def test_targets_are_clipped_to_what_the_rewards_allow():
 
 
 def value(log, policy, method="fqe", **settings):
-    merged = {part: {**SETTINGS[part], **settings.get(part, {})} for part in method.split("+")}
+    known = [part for part in method.split("+") if part in SETTINGS]  # a baseline has no settings
+    merged = {part: {**SETTINGS[part], **settings.get(part, {})} for part in known}
     return ropeval.evaluate(log, policy, method, gamma=0.9, members=2, settings=merged, draws=4, resample=False).value
 
 
