@@ -1,10 +1,10 @@
 """World: one learned simulator for all policies, which knows where it stops knowing.
 
-    ρ̂(π_e) = E[ Σ_{t<τ} γ^t c_t r̂(s_t, a_t) + γ^τ c_τ V_b(s_τ) ],    a_t ~ π_e,   s_{t+1} from the learned simulator
+    ρ̂(π_e) = w·E[ Σ_t γ^t c_t r̂(s_t, a_t) ] + (1 − w)·E[ V_b(s₀) ],    a_t ~ π_e,   s_{t+1} from the learned simulator
 
-τ is where the members' disagreement says that the log has nothing more to say, or the horizon. `network.py` has the
-simulator and its loss, `prepared.py` what is made once per log, `rollouts.py` life in it, `support.py` τ and V_b's
-share, `units.py` the columns. `docs/methods/world.md` says what decided each choice.
+w says how far the log speaks about what the policy does. `network.py` has the simulator and its loss, `prepared.py`
+what is made once per log, `rollouts.py` life in it, `support.py` w and V_b, `units.py` and `rows.py` the columns of
+the log. `docs/methods/world.md` says what decided each choice.
 """
 
 import math
@@ -23,30 +23,30 @@ from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.world.network import Sizes
 from ropeval.estimators.world.prepared import LOG_VALUE, World, build, log_value_steps
 from ropeval.estimators.world.rollouts import roll_out
-from ropeval.estimators.world.support import Answer, anchored
+from ropeval.estimators.world.support import Answer, answer
 from ropeval.learning.engine import Run
 from ropeval.settings import PartConfig
 
 TAIL = 1e-3  # the horizon is where γ^H falls below it, or `max_horizon`
 LEAST_STEPS = 1_000
 CHECKED, FAILED = (10, 50), 0.25  # steps of a replay by which the simulator is judged, and how far off is too far
-LARGEST = {"cpu": Sizes(15_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
-ROLLOUTS = {"cpu": (256, 512), "gpu": (256, 1024)}  # where nothing is left to chance, and where something is
+LARGEST = {"cpu": Sizes(12_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
+ROLLOUTS = {"cpu": (128, 256), "gpu": (256, 1024)}  # where nothing is left to chance, and where something is
 
 
 class WorldConfig(PartConfig):
     """Sizes that are not given follow the device and the log; `describe` says what they became."""
 
-    steps: PositiveInt | None = None  # default: `passes` over the log, at most 15,000 (on a GPU 60,000)
+    steps: PositiveInt | None = None  # default: `passes` over the log, at most 12,000 (on a GPU 60,000)
     batch: PositiveInt | None = None  # 256; on a GPU 512
     width: PositiveInt | None = None  # 256; on a GPU 512
     depth: PositiveInt | None = None  # 2; on a GPU 3
     passes: PositiveFloat = 80.0
     learning_rate: PositiveFloat = 1e-3  # falls along a cosine to a hundredth
     weight_decay: NonNegativeFloat = 1e-4
-    rollouts: PositiveInt | None = None  # joint ones, and as many of every member; 256, more where chance plays a part
+    rollouts: PositiveInt | None = None  # joint ones, and as many of every member; by device and chance
     max_horizon: PositiveInt = 2_000
-    stop: PositiveFloat = 10.0  # times the usual disagreement: there a rollout goes over to V_b (support.py)
+    doubt: PositiveFloat = 5.0  # times the usual disagreement: there half of the number is the log's own (support.py)
 
     def stages(self, part: str) -> dict[str, int]:
         steps = self.steps or LARGEST["cpu"].steps  # the shares of the two are what matters
@@ -79,13 +79,13 @@ def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> E
     count = config.rollouts or ROLLOUTS["cpu" if jax.default_backend() == "cpu" else "gpu"][by_chance]
     initial = first_states(problem, run, count)
     found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, keys, told)
-    answer = anchored(found, world.good, config.stop)
+    said = answer(found, world.good, config.doubt)
     return Estimated(
-        values=answer.members,
-        value=answer.value if world.good.any() else None,
+        values=said.members,
+        value=said.value if world.good.any() else None,
         trained=world.trained,
         warnings=notes(world),
-        extras=about(world, answer),
+        extras=about(world, said),
     )
 
 
@@ -109,15 +109,15 @@ def horizon_for(gamma: float, longest: int) -> int:
     return 1 if gamma == 0 else max(1, min(longest, math.ceil(math.log(TAIL) / math.log(gamma))))
 
 
-def about(world: World, answer: Answer) -> dict[str, Any]:
+def about(world: World, said: Answer) -> dict[str, Any]:
     """What stands beside the number in result.json, in the table and on the page."""
     return {
-        "support": answer.support,
-        "fallback": answer.fallback,
-        "apart": answer.apart,
-        "spread": answer.spread,
-        "free": answer.free,
-        "log_value": answer.log_value,
+        "support": said.support,
+        "fallback": said.fallback,
+        "apart": said.apart,
+        "spread": said.spread,
+        "simulated": said.simulated,
+        "log_value": said.log_value,
         "network": str(world.sizes),
         "noisy_columns": list(world.noisy),
         "replays": [replay._asdict() for replay in world.replays],

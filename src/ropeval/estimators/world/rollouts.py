@@ -146,12 +146,10 @@ def _host_step(
 
 @dataclass(frozen=True, eq=False)
 class Rollouts:
-    """Means over the rollouts at every time t: [T, M + 1], the joint ones last; and all of the joint ones: [T, R]."""
+    """Means over the rollouts at every time: [T, M + 1], the joint ones last; of these, what tells support: [T, R]."""
 
     reward: Doubles  # [T, M + 1] E[γ^t c_t r_t]
     log_value: Doubles  # [T, M + 1] E[γ^t c_t V_b(s_t)]
-    joint_reward: Doubles  # [T, R] γ^t c_t r_t
-    joint_log_value: Doubles  # [T, R] γ^t c_t V_b(s_t)
     joint_weight: Doubles  # [T, R] γ^t c_t
     apart: Doubles  # [T, R] disagreement, in units of the usual
 
@@ -181,12 +179,7 @@ def roll_out(
         moments.append(jax.device_get(seen))
         if report:
             report((time + length) / (horizon + 1))
-    rewards, running, log_values_, apart = (
-        np.concatenate(part).astype(np.float64) for part in zip(*moments, strict=True)
-    )
+    rewards, running, of_log, apart = (np.concatenate(part).astype(np.float64) for part in zip(*moments, strict=True))
     discount = gamma ** np.arange(horizon + 1, dtype=np.float64)[:, None, None]
     weight = discount * running  # [T, M + 1, R]
-    reward, log_value = weight * rewards, weight * log_values_
-    return Rollouts(
-        reward.mean(axis=-1), log_value.mean(axis=-1), reward[:, -1], log_value[:, -1], weight[:, -1], apart
-    )
+    return Rollouts((weight * rewards).mean(axis=-1), (weight * of_log).mean(axis=-1), weight[:, -1], apart)

@@ -1,13 +1,14 @@
-"""Where the simulator stops knowing, and what is said from there on.
+"""Where the simulator stops knowing, and what is said instead.
 
-Members that learned from other resamples of the log agree where the log speaks and drift apart where it does not. So
-their disagreement is measured in units of what is usual on the log (99 % of its rows lie below). Along a rollout
+Members that learned from other resamples of the log agree where the log speaks and drift apart where it does not. Their
+disagreement along a rollout is measured in units of what is usual on the log (99 % of its rows lie below 1). With
+`apart` its discounted mean,
 
-    apart ≤ 1      the log speaks about such steps: `support` is the discounted share of them
-    apart > stop   the members guess: from there on the rollout is worth V_b(s), what the log itself earned from
-                   states like this one (regressed on its returns, bounded by them, no bootstrapping)
+    ρ̂ = w·V_sim + (1 − w)·V_b,      w = 1 / (1 + (apart/doubt)^8)
 
-`fallback` is the share of the discounted time that is left to V_b.
+V_b is what the log itself earned from such initial states, regressed on its returns: bounded by them, no
+bootstrapping. `support` is the discounted share of the time at which members are no further apart than usual,
+`fallback` is 1 − w: how much of the number is the log's own.
 """
 
 from dataclasses import dataclass
@@ -20,34 +21,37 @@ from ropeval.estimators.world.rollouts import Rollouts
 Doubles = NDArray[np.float64]
 
 
+STEEPNESS = 8  # of the change from simulator to log: half of it happens between 0.9 and 1.15 times `doubt`
+FAR = 1e3  # further apart than this is not worse
+
+
 @dataclass(frozen=True)
 class Answer:
     value: float  # the estimate
-    members: Doubles  # [M] every member's own rollouts to the end
-    free: float  # joint rollouts to the end, whatever the members say
+    simulated: float  # V_sim: joint rollouts
+    members: Doubles  # [M] the same by every member on its own
     log_value: float  # V_b of the initial states
-    spread: float  # of the members' own rollouts to the end
+    spread: float  # of the members
     support: float  # 0–1
     fallback: float  # 0–1
-    apart: float  # discounted mean of the disagreement
+    apart: float
 
 
-def anchored(found: Rollouts, good: NDArray[np.bool_], stop: float) -> Answer:
+def answer(found: Rollouts, good: NDArray[np.bool_], doubt: float) -> Answer:
     """`good` [M]: members whose networks are sound."""
-    inside = np.cumprod(found.apart[:-1] <= stop, axis=0)  # [T, R] whether a joint rollout still goes on
-    before = np.concatenate([np.ones((1, inside.shape[1])), inside[:-1]])
-    leaving = np.concatenate([before - inside, inside[-1:]])  # [T + 1, R] where it goes over to V_b, or ends
-    joint = (inside * found.joint_reward[:-1]).sum(axis=0) + (leaving * found.joint_log_value).sum(axis=0)  # [R]
-    free = found.reward[:-1].sum(axis=0) + found.log_value[-1]  # [M + 1] to the end
-    weight = found.joint_weight[:-1]
-    total = float(weight.sum()) or 1.0
+    to_the_end = found.reward[:-1].sum(axis=0) + found.log_value[-1]  # [M + 1] after the horizon, V_b
+    members, simulated = np.where(good, to_the_end[:-1], np.nan), float(to_the_end[-1])
+    log_value = float(found.log_value[0, -1])
+    weight = found.joint_weight / found.joint_weight.sum()  # [T, R] of the discounted time
+    apart = float((weight * np.minimum(found.apart, FAR)).sum())
+    trusted = 1.0 / (1.0 + (apart / doubt) ** STEEPNESS)
     return Answer(
-        value=float(joint.mean()),
-        members=np.where(good, free[:-1], np.nan),
-        free=float(free[-1]),
-        log_value=float(found.log_value[0, -1]),
-        spread=float(free[:-1][good].std(ddof=1)) if good.sum() > 1 else 0.0,
-        support=float((weight * inside * (found.apart[:-1] <= 1.0)).sum() / total),
-        fallback=float(1.0 - (weight * inside).sum() / total),
-        apart=float((weight * np.minimum(found.apart[:-1], 1e3)).sum() / total),
+        value=trusted * simulated + (1.0 - trusted) * log_value,
+        simulated=simulated,
+        members=members,
+        log_value=log_value,
+        spread=float(members[good].std(ddof=1)) if good.sum() > 1 else 0.0,
+        support=float(weight[found.apart <= 1.0].sum()),
+        fallback=1.0 - trusted,
+        apart=apart,
     )
