@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ropeval.data import Log
-from ropeval.estimators import behaviour, model
+from ropeval.estimators import behaviour
+from ropeval.estimators.world import prepared as world
 from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import make_method
@@ -39,13 +40,13 @@ def trainings(monkeypatch):
     asked = []
 
     def counting(train):
-        def counted(learner, data, hyper, steps, run, *rest, **options):
-            asked.append(run.part)
-            return train(learner, data, hyper, steps, run, *rest, **options)
+        def counted(learner, data, hyper, steps, run, *stage, **options):
+            asked.extend(stage or [run.part])
+            return train(learner, data, hyper, steps, run, *stage, **options)
 
         return counted
 
-    for module in (model, behaviour):
+    for module in (world, behaviour):
         monkeypatch.setattr(module, "train", counting(module.train))
     return asked
 
@@ -55,14 +56,14 @@ def values(log, policy, method, members=2):
     return answer(problem, make_method(method, tiny_settings()), Options(members=members)).members
 
 
-@pytest.mark.parametrize(("method", "stage"), [("world", "world"), ("is", "behaviour")])
-def test_three_policies_train_once_and_who_comes_first_does_not_matter(dataset, trainings, method, stage):
+@pytest.mark.parametrize(("method", "stages"), [("world", ["world", "log-value"]), ("is", ["behaviour"])])
+def test_three_policies_train_once_and_who_comes_first_does_not_matter(dataset, trainings, method, stages):
     log = Log(dataset, 0.9)
     forwards = [values(log, policy, method) for policy in POLICIES]
-    assert trainings == [stage]
+    assert trainings == stages
     log = Log(dataset, 0.9)
     backwards = [values(log, policy, method) for policy in reversed(POLICIES)]
-    assert trainings == [stage] * 2
+    assert trainings == stages * 2
     assert forwards == backwards[::-1]
     assert len({tuple(row) for row in forwards}) == 3
     assert values(Log(dataset, 0.9), POLICIES[1], method) == forwards[1]  # nobody else was asked

@@ -17,6 +17,7 @@ from tests.problems import LinearQuadratic
 from tests.tiny import tiny_log
 
 MEMBERS, WALKERS, STEPS = 2, 16, CHUNK - 1  # one chunk, to its last step
+SPACE = tiny_log("continuous").space
 KEYS = jax.random.split(jax.random.key(5), MEMBERS + 1)
 
 
@@ -37,9 +38,9 @@ def check_alike(found, other):
 
 
 def test_a_compiled_policy_and_the_host_loop_agree(simulator, initial, tmp_path):
-    policy = load_policy(f"{save(tmp_path, arrays(inputs=2, actions=1))}@mean")
+    policy = load_policy(f"{save(tmp_path, arrays(inputs=2, actions=1))}@mean").fitted(SPACE)
     assert policy.compiled() is not None
-    on_host = CallablePolicy(lambda o: policy.sample(o, np.random.default_rng(0)), deterministic=True)
+    on_host = CallablePolicy(lambda o: policy.sample(o, np.random.default_rng(0)), deterministic=True).fitted(SPACE)
     assert on_host.compiled() is None
     found, other = (roll_out(simulator, p, initial, 0.9, STEPS, KEYS) for p in (policy, on_host))
     assert found.reward.shape == (CHUNK, MEMBERS + 1)
@@ -56,7 +57,7 @@ def test_members_do_not_depend_on_each_other(simulator, initial):
         weights=jnp.ones(1),
         noise=simulator.noise[first],
     )
-    policy = LinearQuadratic().policy(0.5)
+    policy = LinearQuadratic().policy(0.5).fitted(SPACE)
     all_ = roll_out(simulator, policy, initial, 0.9, 10, KEYS)
     one = roll_out(alone, policy, initial[first], 0.9, 10, KEYS[first])
     np.testing.assert_allclose(one.reward[:, 0], all_.reward[:, 0], rtol=1e-4)
@@ -66,7 +67,7 @@ def test_members_do_not_depend_on_each_other(simulator, initial):
 
 
 def test_the_same_keys_give_the_same_bits(simulator, initial):
-    policy = LinearQuadratic().policy(0.5)
+    policy = LinearQuadratic().policy(0.5).fitted(SPACE)
     found, again = (roll_out(simulator, policy, initial, 0.9, 10, KEYS) for _ in range(2))
     for name, values in vars(found).items():
         np.testing.assert_array_equal(values, getattr(again, name))
@@ -81,13 +82,18 @@ class Constant(NamedTuple):
         return jnp.broadcast_to(self.outputs, (*x.shape[:-1], self.outputs.shape[-1]))
 
 
+STILL = np.zeros((MEMBERS + 1, 4, 1), np.float32)
+LOG = log_of(
+    np.random.default_rng(0).standard_normal((100, 1)), rewards=np.linspace(0, 2, 100),
+    ends=np.arange(100) % 10 == 9, cuts=np.zeros(100, bool),
+)  # fmt: skip
+IDLE = CallablePolicy(lambda o: np.zeros((len(o), 1)), deterministic=True).fitted(LOG.space)
+
+
 def constant_simulator(rewards, hazards) -> Simulator:
     """Two members that stay where they are, earn these and end with these probabilities; V_b is 3."""
-    rng = np.random.default_rng(0)
-    states = rng.standard_normal((100, 1)).astype(np.float32)
-    log = log_of(states, rewards=np.linspace(0, 2, 100), ends=np.arange(100) % 10 == 9, cuts=np.zeros(100, bool))
-    units = jax.tree.map(jnp.asarray, make_units(log))
-    scaled = (np.array(rewards) - units.reward_mean) / units.reward_std
+    units = jax.tree.map(jnp.asarray, make_units(LOG))
+    scaled = (np.array(rewards, np.float32) - units.reward_mean) / units.reward_std
     stays = -units.change_mean / units.change_std
     outputs = jnp.stack([jnp.array([stays[0], r, np.log(p / (1 - p))]) for r, p in zip(scaled, hazards, strict=True)])
     return Simulator(
@@ -100,8 +106,7 @@ def test_an_end_is_a_weight():
     """One reward per step until the end comes with probability p: 1/(1 − γ(1 − p)), by members and jointly."""
     hazards = np.array([0.1, 0.3])
     simulator = constant_simulator([1.0, 1.0], hazards)
-    policy = CallablePolicy(lambda o: np.zeros((len(o), 1)), deterministic=True)
-    found = roll_out(simulator, policy, np.zeros((3, 4, 1), np.float32), 0.9, 100, KEYS)
+    found = roll_out(simulator, IDLE, STILL, 0.9, 100, KEYS)
     expected = [1 / (1 - 0.9 * (1 - p)) for p in (*hazards, hazards.mean())]
     np.testing.assert_allclose(found.reward.sum(axis=0), expected, rtol=1e-4)
     np.testing.assert_allclose(found.joint_weight[:, 0], (0.9 * 0.8) ** np.arange(101), rtol=1e-3)
@@ -109,9 +114,8 @@ def test_an_end_is_a_weight():
 
 
 def test_joint_rewards_are_the_members_mean_and_stay_in_the_logged_range():
-    policy = CallablePolicy(lambda o: np.zeros((len(o), 1)), deterministic=True)
-    found = roll_out(constant_simulator([1.0, 5.0], [0.5, 0.5]), policy, np.zeros((3, 4, 1), np.float32), 0.9, 1, KEYS)
+    found = roll_out(constant_simulator([1.0, 5.0], [0.5, 0.5]), IDLE, STILL, 0.9, 1, KEYS)
     np.testing.assert_allclose(found.reward[0], [1.0, 2.0, 2.0], rtol=1e-4)  # the log's largest is 2
-    found = roll_out(constant_simulator([0.0, 1.0], [0.5, 0.5]), policy, np.zeros((3, 4, 1), np.float32), 0.9, 1, KEYS)
+    found = roll_out(constant_simulator([0.0, 1.0], [0.5, 0.5]), IDLE, STILL, 0.9, 1, KEYS)
     np.testing.assert_allclose(found.reward[0], [0.0, 1.0, 0.5], atol=1e-4)
     assert found.apart[0, 0] == pytest.approx(0.5 / np.linspace(0, 2, 100).std(), rel=1e-3)  # in standardised units
