@@ -37,7 +37,7 @@ def test_lands_on_the_chain(right):
 @pytest.mark.parametrize("noise", [0.1, 0.5])
 @pytest.mark.parametrize("sigma", [0.0, 0.5])
 def test_lands_on_the_linear_quadratic_problem(sigma, noise):
-    """Within 10 %, although every episode is cut off after ten steps; with more noise half of the value is due to it."""
+    """Within 10 %, although episodes are cut off after ten steps; with more noise half of the value is due to it."""
     problem = LinearQuadratic(noise=noise)
     log = problem.log(600)
     found = ask(log, problem.policy(sigma), chosen=SMALL)
