@@ -1,5 +1,6 @@
 # make demo   sets up and runs the main job on the embedded log
 # make test   sets up and runs the tests
+# make quick  the tests that train nothing, start no processes and open no browser: about a minute
 # make fuzz   damages files and reads them, for SECONDS=600, from SEED; what breaks a promise goes to fuzz-crashers
 PYTHON ?= python3
 VENV ?= .venv
@@ -8,13 +9,16 @@ READY = $(VENV)/.ready
 
 SECONDS ?= 600
 
-.PHONY: demo test check bench fuzz clean
+.PHONY: demo test quick check bench fuzz clean
 
 demo: $(READY)
 	$(BIN)/ropeval demo --out demo-result --overwrite
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist=worksteal
+
+quick: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist=worksteal -m 'not training and not process and not browser'
 
 check: $(READY)
 	$(BIN)/ruff check .

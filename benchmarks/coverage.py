@@ -27,12 +27,13 @@ import jax
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
+sys.path.insert(0, str(ROOT))
 
 from ropeval.data import Dataset, make_problem  # noqa: E402
 from ropeval.estimators import ESTIMATORS  # noqa: E402
-from ropeval.evaluation.interval import WIDENED, Kind, make_interval  # noqa: E402
+from ropeval.evaluation.interval import WIDENED, make_interval  # noqa: E402
 from ropeval.evaluation.methods import make_method  # noqa: E402
+from ropeval.evaluation.options import Kind  # noqa: E402
 from ropeval.evaluation.result import Interval  # noqa: E402
 from ropeval.learning.engine import Run, member_keys  # noqa: E402
 from ropeval.learning.resample import Counts, Resamples  # noqa: E402
@@ -96,7 +97,7 @@ def demo_cases() -> Iterator[Case]:
     known = json.loads((folder / "truth.json").read_text())
 
     def log(number: int) -> Dataset:
-        from make_demo import generator, make_log
+        from scripts.make_demo import generator, make_log
 
         return Dataset.from_columns(make_log(generator(1_000 + number, "log")), name=f"demo {number}")
 

@@ -80,7 +80,7 @@ def make_policy(path: Path) -> None:
 
     shapes = {"fc0": (256, OBSERVATIONS), "fc1": (256, 256), "mean": (ACTIONS, 256), "logstd": (ACTIONS, 256)}
     weights = {f"{name}_w": layer(*shape) for name, shape in shapes.items()}
-    biases = {f"{name}_b": np.zeros(shape[0], np.float32) for name, shape in shapes.items()}
+    biases: dict[str, Any] = {f"{name}_b": np.zeros(shape[0], np.float32) for name, shape in shapes.items()}
     np.savez(path, **weights, **biases, mode=np.array("mean"))
 
 

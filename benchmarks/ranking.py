@@ -33,7 +33,9 @@ METHODS = ("mean-return", "lspe", "fqe", "fqe-ln", "rope-range+fqe")
 
 def make_log(environment: str, policy: LocatedPolicy, steps: int, path: Path) -> None:
     """Whole episodes of the behaviour, as many as fit into the steps."""
-    columns = play_log(environment, policy, steps, seed=1, name="ranking", processes=os.cpu_count() or 1)
+    columns: dict[str, Any] = play_log(
+        environment, policy, steps, seed=1, name="ranking", processes=os.cpu_count() or 1
+    )
     columns.pop("log_probs", None)  # the methods have to do without
     np.savez(path.with_suffix(".part.npz"), **columns)
     path.with_suffix(".part.npz").rename(path)

@@ -32,9 +32,11 @@ REPEATS = 3  # timed chunks per case; the fastest counts, since anything else on
 def make_learner(method: str) -> Any:
     """The learner behind a method, with the benchmark's batch and width."""
     from ropeval.encoders import bcrl, metrics, similarity
-    from ropeval.estimators import behaviour, fqe, model
+    from ropeval.estimators import behaviour, fqe
+    from ropeval.estimators.world import network
 
-    size, actions = {"batch": BATCH, "width": WIDTH}, 6
+    size: dict[str, Any] = {"batch": BATCH, "width": WIDTH}
+    actions = 6
     variants = {
         "fqe": fqe.FQEConfig,
         "fqe-clip": fqe.FQEClipConfig,
@@ -51,7 +53,8 @@ def make_learner(method: str) -> Any:
         return bcrl.make_learner(bcrl.BcrlConfig(**size), FEATURES, FEATURES // 2, 0.99, 1.0, 100)
     if method == "behaviour":
         return behaviour.make_learner(behaviour.BehaviourConfig(**size), FEATURES - actions, actions, False)
-    return model.make_learner(model.ModelConfig(**size), FEATURES, FEATURES, False)  # a state as large as the pair
+    sizes = network.Sizes(steps=100_000, batch=BATCH, width=WIDTH, depth=2, tau=0.005, weight_decay=0.0)
+    return network.make_learner(sizes, FEATURES, FEATURES, ())  # a state as large as the pair
 
 
 def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
@@ -79,7 +82,7 @@ def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
     data = Transitions(rows, normal(1000, 1, FEATURES))
     learner = make_learner(method)
     hyper = {"learning_rate": jnp.full(members, 1e-5), "beta": jnp.full(members, 1.0), "scale": jnp.full(members, 1.0)}
-    arranged = engine._choose("auto", data)(learner, data, hyper, engine.member_keys(0, members))
+    arranged = engine._choose("auto", data)(learner, data, hyper, engine.member_keys(0, members), None)
     state = arranged.init()
 
     def chunk(state: Any, length: int) -> tuple[Any, float]:
@@ -129,7 +132,7 @@ def measure_peer(seconds: float) -> dict[str, Any]:
         for package in ("torch==2.13.0", "d3rlpy"):  # torch first, so that nothing resolves it anew
             subprocess.run([python, "-m", "pip", "install", "--quiet", package], check=True)
         (venv / ".ready").touch()
-    command = [python, HERE / "peer_d3rlpy.py", str(BATCH), str(WIDTH), str(FEATURES), str(seconds)]
+    command: list[Any] = [python, HERE / "peer_d3rlpy.py", str(BATCH), str(WIDTH), str(FEATURES), str(seconds)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
 
 

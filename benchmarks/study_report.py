@@ -55,7 +55,8 @@ def write_unit(units: Path, task: str, method: str, seeds: int, points: int, gri
     )
     name = f"{task}-{method}".replace("/", "-")
     rows = rows.with_columns(pl.lit(value).alias(name) for name, value in ADDED.items() if name not in rows.columns)
-    rows.select(list(ROWS)).cast(ROWS).write_parquet(units / f"{name}.rows.parquet")
+    kept = rows.select(pl.col(column).cast(kind) for column, kind in ROWS.items())
+    kept.write_parquet(units / f"{name}.rows.parquet")
     if trivial:
         return
     noise = rng.lognormal(0, 0.1, (count, points))
@@ -68,7 +69,8 @@ def write_unit(units: Path, task: str, method: str, seeds: int, points: int, gri
     kinds = pl.DataFrame(list(curves), schema=["stage", "metric"], orient="row")
     long = kinds.join(members, how="cross").join(pl.DataFrame({"step": steps}), how="cross")
     long = long.with_columns(pl.Series("value", np.stack(list(curves.values())).ravel()))
-    long.select(list(CURVES)).cast(CURVES).write_parquet(units / f"{name}.curves.parquet")
+    kept = long.select(pl.col(column).cast(kind) for column, kind in CURVES.items())
+    kept.write_parquet(units / f"{name}.curves.parquet")
 
 
 TRUTH = {"truth_discounted": 300.0, "random_discounted": 10.0, "truth_mean_reward": 450.0, "random_mean_reward": 40.0}

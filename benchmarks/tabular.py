@@ -42,7 +42,7 @@ def garnet(S: int, A: int, branches: int, seed: int) -> tuple[TabularMDP, np.nda
 
 
 @jax.jit
-def sweep(d, R, P, gamma):
+def sweep(d: jax.Array, R: jax.Array, P: jax.Array, gamma: float) -> tuple[jax.Array, jax.Array]:
     after = R + gamma * (P @ d @ P.T)
     return after, jnp.abs(after - d).max()
 

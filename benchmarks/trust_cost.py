@@ -13,6 +13,7 @@ import json
 import platform
 import time
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -63,7 +64,7 @@ def main() -> None:
         short = make_method(name, {part: {"steps": options.steps // 50 * 2} for part in ("fqe", "rope")})
         for work in (plain, trusted):
             work(problems[:1], short if options.steps >= 500 else method, options.members)  # compiles
-        seconds = {work: [] for work in (plain, trusted)}
+        seconds: dict[Any, list[tuple[float, float]]] = {work: [] for work in (plain, trusted)}
         for _ in range(options.repeats):
             for work in (plain, trusted):
                 cpu, wall = time.process_time(), time.perf_counter()

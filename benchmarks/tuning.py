@@ -21,9 +21,9 @@ import jax
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path.insert(0, str(ROOT))
 
-from ranking import GAMMA, prepare  # noqa: E402
+from benchmarks.ranking import GAMMA, prepare  # noqa: E402
 
 from ropeval.data import Dataset, load_dataset, make_problem  # noqa: E402
 from ropeval.evaluation.methods import make_method  # noqa: E402

@@ -66,7 +66,7 @@ def step(state: Array, action: Array) -> tuple[Array, Array]:
 
 def check_against_gymnasium(rng: np.random.Generator, cases: int = 1_000) -> None:
     """The vectorised task is the task: same successor, reward and observation as Gymnasium's own step."""
-    env = gymnasium.make(ENVIRONMENT).unwrapped
+    env: Any = gymnasium.make(ENVIRONMENT).unwrapped  # whose state can be set
     env.reset(seed=0)
     states = rng.uniform([-10.0, -8.0], [10.0, 8.0], size=(cases, 2))
     actions = rng.uniform(-2.5, 2.5, size=(cases, 1)).astype(np.float32)  # also beyond the limits: clipped
@@ -195,7 +195,7 @@ def init_network(rng: np.random.Generator) -> Params:
     return params
 
 
-def clone(controller: Controller, rng: np.random.Generator) -> dict[str, Array]:
+def clone(controller: Controller, rng: np.random.Generator) -> Params:
     """A candidate's file: the network whose mean action imitates the controller, with a constant log-std."""
     observations = cloning_observations(controller, rng)
     targets = np.tanh(controller(observations))
@@ -239,11 +239,11 @@ def write_episodes(behaviour: Behaviour, rng: np.random.Generator) -> dict[str, 
     return {name: column.astype(np.float32) for name, column in columns.items()}
 
 
-def make_log(rng: np.random.Generator) -> dict[str, Array]:
+def make_log(rng: np.random.Generator) -> dict[str, Any]:
     """All behaviours' episodes in random order, flat, with Minari's names."""
     parts = [write_episodes(behaviour, rng) for behaviour in BEHAVIOURS.values()]
     order = rng.permutation(sum(behaviour.episodes for behaviour in BEHAVIOURS.values()))
-    log = {}
+    log: dict[str, Array] = {}
     for name in Step._fields:
         column = np.concatenate([part[name] for part in parts])[order]  # [episodes, steps, ...]
         log[name] = column.reshape(-1, *column.shape[2:])

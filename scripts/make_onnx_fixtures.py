@@ -10,6 +10,7 @@ d3rlpy 2.8.1 hands torch.onnx.export a traced function, which the exporter that 
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import d3rlpy
 import numpy as np
@@ -34,7 +35,7 @@ def main(folder: Path) -> None:
     rng = np.random.default_rng(0)
     torch.manual_seed(0)
     observations = (2 * rng.standard_normal((20, 3)) + 1).astype(np.float32)
-    expected = {"observations": observations}
+    expected: dict[str, Any] = {"observations": observations}
     encoder = d3rlpy.models.VectorEncoderFactory([6, 5])
     scaler = d3rlpy.preprocessing.StandardObservationScaler
     algorithms = {

@@ -9,6 +9,7 @@ The tests read the files without either package and compare the answers.
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -17,7 +18,7 @@ import torch
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-LOW, HIGH = np.float32([-2, 0]), np.float32([2, 10])
+LOW, HIGH = np.array([-2, 0], np.float32), np.array([2, 10], np.float32)
 KEPT = ("data", "policy.pth", "_stable_baselines3_version")  # the rest is optimisers, and what machine it was
 OFF_POLICY = {"buffer_size": 100, "learning_starts": 10, "batch_size": 8, "seed": 0}
 ON_POLICY = {"n_steps": 32, "seed": 0}
@@ -30,17 +31,17 @@ class Toy(gym.Env):
         self.observation_space = spaces.Box(-np.inf, np.inf, (3,), np.float32)
         self.action_space = spaces.Discrete(4) if discrete else spaces.Box(LOW, HIGH)
 
-    def reset(self, seed=None, options=None):
+    def reset(self, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self.time = 0
         return self._observe(), {}
 
-    def step(self, action):
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self.time += 1
         reward = self.seen[int(action) % 3] if isinstance(self.action_space, spaces.Discrete) else -np.abs(action).sum()
         return self._observe(), float(reward), False, self.time >= 10, {}
 
-    def _observe(self):
+    def _observe(self) -> Any:
         self.seen = (3 * self.np_random.standard_normal(3) + [1, 2, 3]).astype(np.float32)
         return self.seen
 
@@ -48,7 +49,7 @@ class Toy(gym.Env):
 class Parts(Toy):
     """The same task, observed in parts: Gymnasium's flattening has to agree with Stable-Baselines3's."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         parts = {
             "speed": spaces.Box(-9, 9, (2,), np.float32),
@@ -57,16 +58,16 @@ class Parts(Toy):
         }
         self.observation_space = spaces.Dict(parts)
 
-    def _observe(self):
+    def _observe(self) -> Any:
         super()._observe()
         return {"speed": self.seen[:2], "gear": int(self.seen[2] > 3), "at": self.seen[None, 1:]}
 
 
-def small() -> dict[str, object]:
+def small() -> dict[str, Any]:
     return {"net_arch": [4, 3]}  # a new one for each: Stable-Baselines3 writes into it
 
 
-def make_models(folder: Path) -> dict[str, object]:
+def make_models(folder: Path) -> dict[str, Any]:
     relu, tanh = torch.nn.ReLU, torch.nn.Tanh
     normalised = VecNormalize(DummyVecEnv([Toy]), clip_obs=2.0)
     models = {
@@ -109,8 +110,8 @@ def keep(path: Path) -> None:
             file.writestr(zipfile.ZipInfo(name), content)
 
 
-@torch.no_grad()
-def answers(name: str, model, observations: np.ndarray, actions: np.ndarray) -> dict[str, np.ndarray]:
+@torch.no_grad()  # type: ignore[untyped-decorator]
+def answers(name: str, model: Any, observations: np.ndarray, actions: np.ndarray) -> dict[str, np.ndarray]:
     """What Stable-Baselines3 says: deterministic actions, log-probabilities and critic features, where it has them."""
     seen = observations
     if name == "ppo_normalised":
@@ -135,21 +136,24 @@ def answers(name: str, model, observations: np.ndarray, actions: np.ndarray) -> 
     return result
 
 
-def parts_answers(model) -> dict[str, np.ndarray]:
+def parts_answers(model: Any) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(1)
     space = model.observation_space
     seen = [
         {"speed": rng.normal(size=2), "gear": int(rng.integers(3)), "at": rng.normal(size=(1, 2))} for _ in range(20)
     ]
     actions = [model.predict(one, deterministic=True)[0] for one in seen]
-    return {"observations": np.stack([spaces.flatten(space, one) for one in seen]), "action": np.stack(actions)}
+    return {
+        "observations": np.stack([np.asarray(spaces.flatten(space, one)) for one in seen]),
+        "action": np.stack(actions),
+    }
 
 
 def main(folder: Path) -> None:
     rng = np.random.default_rng(0)
     observations = (3 * rng.standard_normal((20, 3)) + [1, 2, 3]).astype(np.float32)
     actions = rng.uniform(0.9 * LOW + 0.1 * HIGH, 0.1 * LOW + 0.9 * HIGH, (20, 2)).astype(np.float32)
-    expected = {"observations": observations, "actions": actions}
+    expected: dict[str, Any] = {"observations": observations, "actions": actions}
     for name, model in make_models(folder).items():
         if name != "sac_sde":
             for what, array in answers(name, model, observations, actions).items():

@@ -10,10 +10,11 @@ import argparse
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
-from ropeval.data import Dataset, make_problem
+from ropeval.data import Dataset, Problem, make_problem
 from ropeval.encoders import ENCODERS
 from ropeval.encoders.similarity import distance
 from ropeval.learning.engine import Run, member_keys
@@ -62,7 +63,7 @@ What the numbers say, and what the form cannot express whatever the training:
 """
 
 
-def grid_problem(gamma: float):
+def grid_problem(gamma: float) -> tuple[Problem, np.ndarray]:
     """The gridworld as a log of single steps, its policy, and the exact metric between the logged pairs."""
     world = gridworld(3, gamma=gamma)
     mdp, pi = world.mdp, np.asarray(world.pi_e)
@@ -91,13 +92,14 @@ def _draw(probabilities: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def measure(encoder: str, gamma: float, beta: float, dim: int) -> str:
     problem, exact = grid_problem(gamma)
     entry = ENCODERS[encoder]
-    config = entry.config(steps=STEPS, width=64, beta=beta, dim=dim, learning_rate=1e-3, weight_decay=0.0)
+    settings = {"steps": STEPS, "width": 64, "beta": beta, "dim": dim, "learning_rate": 1e-3, "weight_decay": 0.0}
+    config = entry.config.model_validate(settings)
     x = np.asarray(entry(problem, config, Run(member_keys(0, MEMBERS))).transitions.rows.x)  # [M, N, d]
     rewards = problem.dataset.rewards
     if encoder == "rope-range":
         exact = exact * (1 - gamma) * (dim / 2) / np.abs(rewards[:, None] - rewards[None]).mean()
-    learned = jax.vmap(lambda m: jax.vmap(lambda p: jax.vmap(lambda q: distance(p, q, beta))(m))(m))(x)
-    learned = np.asarray(learned)
+    weight = jnp.float32(beta)
+    learned = np.asarray(jax.vmap(lambda m: jax.vmap(lambda p: jax.vmap(lambda q: distance(p, q, weight))(m))(m))(x))
     off = ~np.eye(len(exact), dtype=bool)
     error = np.sqrt(np.mean((learned[:, off] - exact[off]) ** 2)) / np.sqrt(np.mean(exact[off] ** 2))
     rank = np.mean([stats.spearmanr(m[off], exact[off]).statistic for m in learned])

@@ -52,9 +52,8 @@ def collect(policies: Path, out: Path) -> None:
     logging, evaluated = (policies / f"hopper_online_{number}.npz" for number in (5, 10))
     cores = len(os.sched_getaffinity(0))
     truth = play_value("Hopper-v4", LocatedPolicy(str(evaluated), None), GAMMA, TRUTH_EPISODES, processes=cores)
-    np.savez_compressed(
-        out / "log.npz", **play_log("Hopper-v4", LocatedPolicy(str(logging), None), STEPS, processes=cores)
-    )
+    log: dict[str, Any] = play_log("Hopper-v4", LocatedPolicy(str(logging), None), STEPS, processes=cores)
+    np.savez_compressed(out / "log.npz", **log)
     values = {
         "value": truth.discounted.value,
         "standard_error": truth.discounted.standard_error,

@@ -11,7 +11,7 @@ import argparse
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,16 +49,18 @@ def push(
     Episodes are cut off after `length` steps, or end there.
     """
     rng = np.random.default_rng(0)
-    state = start + rng.standard_normal((episodes, 1))
-    columns: dict[str, list[Array]] = {n: [] for n in ("observations", "actions", "next_observations", "log_probs")}
+    state: Any = start + rng.standard_normal((episodes, 1))
+    columns: dict[str, list[Any]] = {n: [] for n in ("observations", "actions", "next_observations", "log_probs")}
     for _ in range(length):
-        action = -0.2 * state + 0.5 * rng.standard_normal((episodes, 1))
+        action: Any = -0.2 * state + 0.5 * rng.standard_normal((episodes, 1))
         following = 0.9 * state + 0.5 * action + 0.1 * rng.standard_normal((episodes, 1))
         log_prob = pull(0.2).log_prob(state, action)
         for name, value in zip(columns, (state, action, following, log_prob), strict=True):
             columns[name].append(value)
         state = following
-    flat = {n: np.stack(v, axis=1).reshape(episodes * length, *v[0].shape[1:]) for n, v in columns.items()}
+    flat: dict[str, Any] = {
+        n: np.stack(v, axis=1).reshape(episodes * length, *v[0].shape[1:]) for n, v in columns.items()
+    }
     flat["rewards"] = reward(flat["observations"][:, 0])
     last = np.tile(np.arange(length) == length - 1, episodes)
     flat["truncations"], flat["terminations"] = last & (not ends), last & ends
@@ -109,6 +111,11 @@ def lspe(log: Dataset, policy: Policy, gamma: float = 0.9, **settings: object) -
     return evaluate(log, policy, "lspe", gamma=gamma, settings={"lspe": settings})
 
 
+def world(log: Dataset, policy: Policy) -> Estimate:
+    small = {"width": 32, "depth": 1, "batch": 64, "steps": 1_000, "rollouts": 64}
+    return evaluate(log, policy, "world", gamma=0.9, members=4, settings={"world": small})
+
+
 # ---- the cases
 
 
@@ -123,6 +130,14 @@ def out_of_bounds() -> Case:
     return Case(
         ("lspe, the policy pulls by 5, the log by at most 1: the straight line goes on", lspe(lever(), always(5.0))),
         ("the policy pulls by 0.8", lspe(lever(), always(0.8))),
+    )
+
+
+def support() -> Case:
+    """In the first case the state tends to 25. The log has seen up to 3."""
+    return Case(
+        ("world, the policy always pushes by 5, and the log by hardly more than 1", world(push(), always(5.0))),
+        ("the policy that made the log", world(push(), pull(0.2))),
     )
 
 
@@ -221,6 +236,7 @@ def method() -> Case:
 CASES: dict[str, Callable[[], Case]] = {
     "divergence": divergence,
     "out-of-bounds": out_of_bounds,
+    "support": support,
     "collapse": collapse,
     "coverage": coverage,
     "effective-sample-size": effective_sample_size,
@@ -263,6 +279,8 @@ def interval_table() -> str:
     ):
         found = evaluate(linear(episodes), pull(0.8), "lspe", gamma=0.9, **arguments)
         i = found.interval
+        assert i is not None
+        assert found.value is not None
         ends = f"{number(i.low)} … {number(i.high)}"
         rows.append([words, number(found.value), ends, i.kind, str(i.replicates), number(exact_pull(0.8))])
     return _table(["", "estimate", "interval", "kind", "resamples", "true value"], rows)
@@ -270,7 +288,7 @@ def interval_table() -> str:
 
 def ranking_table() -> str:
     """A pair that shares its luck, and a pair that a lucky start turns around."""
-    pairs = {
+    pairs: dict[str, dict[Policy, float]] = {
         "same direction": {pull(0.2): exact_pull(0.2), pull(0.8): exact_pull(0.8)},
         "a toss-up": {pull(0.5): exact_pull(0.5), always(-0.12): exact_always(-0.12)},
     }

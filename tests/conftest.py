@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 # Command-line tests start processes of their own; all of them share one cache of compiled programs.
@@ -9,11 +10,26 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(tempfile.gettempdir(
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 # The tests themselves run side by side: threads within a small product of matrices would only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Small programs that run for a moment: most of the suite's time went into optimising them. `XLA_FLAGS= make test`
+# compiles them as users do.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false")
 
 import jax
+import jaxtyping
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Where signatures say shapes, every call in the tests is held to them; outside the tests they cost nothing.
+SHAPED = [
+    "ropeval.encoders.similarity",
+    "ropeval.estimators.fqe",
+    "ropeval.estimators.importance",
+    "ropeval.evaluation.interval",
+    "ropeval.learning.networks",
+    "ropeval.learning.optimise",
+]
+jaxtyping.install_import_hook(SHAPED, "beartype.beartype")
 
 jax.config.update("jax_numpy_rank_promotion", "raise")  # [n] against [n, 1] is this field's classic bug
 # A shared machine repeats the same examples, so that a failure is the change's; elsewhere every run looks for new ones.
@@ -21,6 +37,25 @@ settings.register_profile(
     "ropeval", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
 settings.load_profile("ropeval")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Who asks for the browser is marked so; training and processes are marked by hand."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """`make quick` leaves out what is marked: a test that trains, and is not, fails."""
+    from ropeval.learning import engine
+
+    with pytest.MonkeyPatch.context() as patch:
+        if item.get_closest_marker("training") is None:
+            patch.setattr(engine, "_choose", lambda *_: pytest.fail("it trains: mark it with pytest.mark.training"))
+        return (yield)
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 

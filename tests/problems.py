@@ -59,9 +59,9 @@ class Chain:
             for t in range(length):
                 a = int(rng.random() < right)
                 to = int(rng.choice(self.size + 1, p=P[s, a]))
-                done = to == self.size
-                rows.append((s, a, r[s, a], s if done else to, done, not done and t == length - 1))
-                if done:
+                ended = to == self.size
+                rows.append((s, a, r[s, a], s if ended else to, ended, not ended and t == length - 1))
+                if ended:
                     break
                 s = to
         state, action, reward, following, done, cut = (np.array(c) for c in zip(*rows, strict=True))

@@ -24,6 +24,7 @@ def test_one_at_a_time_and_nothing_is_left_behind(tmp_path):
         assert again
 
 
+@pytest.mark.process
 def test_the_lock_of_a_dead_process_is_no_obstacle(tmp_path):
     path = tmp_path / ".lock"
     process = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True)

@@ -62,6 +62,7 @@ def test_a_job_in_the_background_is_not_interrupted() -> None:
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.process
 def test_a_destructor_that_is_interrupted_says_nothing() -> None:
     """In a process of its own, since pytest watches what destructors raise."""
     code = """
@@ -84,6 +85,7 @@ with heeded():
     assert not found.stderr
 
 
+@pytest.mark.process
 def test_while_the_program_is_still_starting() -> None:
     code = """
 import sys

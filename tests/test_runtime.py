@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 CODE = """
 import json, sys
 if {before}:
@@ -15,6 +17,7 @@ from ropeval.runtime import prepare
 prepare()
 assert {before} or "jax" not in sys.modules
 import jax
+
 names = ("compilation_cache_dir", "persistent_cache_min_compile_time_secs", "persistent_cache_min_entry_size_bytes")
 print(json.dumps([getattr(jax.config, "jax_" + name) for name in names]))
 """

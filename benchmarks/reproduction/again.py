@@ -3,8 +3,9 @@
 Members draw the same numbers in any company, but a larger batch of them adds up in another order.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -85,7 +86,7 @@ def _row(pairs: pl.DataFrame, losses: pl.DataFrame, truth: TrueValues) -> list[C
     ]
 
 
-def _said(statistic: Callable[[Sequence[float]], float], values: Sequence[float]) -> str:
+def _said(statistic: Callable[[Any], Any], values: Any) -> str:
     return error_text(float(statistic(values))) if len(values) else "–"
 
 

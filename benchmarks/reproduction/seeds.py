@@ -40,7 +40,7 @@ def _table(evidence: Evidence, task: str, method: str) -> Table:
     for part in evidence.parts:
         own = part.rows.filter(protocol=PROTOCOL, task=task, method=method)
         for (log,), runs in own.group_by("data_sha256", maintain_order=True):
-            where = [part.folder.name, str(log)[:8]]
+            where: list[Cell | str] = [part.folder.name, str(log)[:8]]
             rows += [where + _row(runs.filter(pl.col("seed").is_in(few)), few) for few in _fives(runs)]
             if runs["seed"].n_unique() > FEW:
                 rows.append(where + _row(runs, sorted(runs["seed"].unique())))

@@ -1,4 +1,6 @@
-"""What is shown as a table where a notebook asks for HTML. How it looks is known to `report`, which is asked then."""
+"""What is shown as a table, in a notebook or printed. How it looks is known to `report`, which is asked then."""
+
+from typing import Any
 
 
 class ShownInNotebook:
@@ -6,3 +8,16 @@ class ShownInNotebook:
         from ropeval.report.notebook import to_notebook
 
         return to_notebook(self)
+
+
+class ShownAsTables(ShownInNotebook):
+    """Estimates and rankings, printed as `ropeval evaluate` prints them."""
+
+    estimates: list[Any]
+    rankings: list[Any]
+    truth: Any
+
+    def __repr__(self) -> str:
+        from ropeval.report.terminal import comparison_text
+
+        return comparison_text(self.estimates, self.rankings, self.truth)

@@ -134,6 +134,7 @@ class TestPages:
         )
         assert "| d4rl/hopper-medium | 1.0 (1) | 1.0 (1) | 1.0 (4) | 1.0 (8) | 4 |" in values.timings_page(evidence)
 
+    @pytest.mark.process
     def test_a_study_that_is_not_there_is_one_line(self, tmp_path):
         command = [sys.executable, "-m", "benchmarks.reproduction", "--study", str(tmp_path / "none")]
         found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -15,6 +15,7 @@ def run(*words: str) -> int:
     return int(left.value.code or 0)
 
 
+@pytest.mark.process
 def test_a_task_file_is_listed_and_collected_without_further_edits(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ROPEVAL_TASKS", str(TOY))
     data = str(tmp_path)

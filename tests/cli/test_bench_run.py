@@ -18,6 +18,8 @@ SMALLER = ["smoke.toml", "--tasks", "tiny/pendulum", "--seeds", "1", "--steps", 
 PLACES = ["--out", "study", "--data", "data"]
 
 
+@pytest.mark.process
+@pytest.mark.training
 def test_the_smoke_study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command = [sys.executable, "-m", "ropeval", "bench", "run", *SMALLER, *PLACES]
@@ -67,6 +69,7 @@ def test_bad_input_is_one_line(arguments, words, tmp_path, monkeypatch, capsys):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.process
 def test_a_task_without_its_policies_is_skipped_and_the_rest_is_run(tmp_path, tmp_path_factory, monkeypatch, capsys):
     monkeypatch.setenv("ROPEVAL_TASKS", str(TASKS))
     data = collected(tmp_path_factory.getbasetemp())

@@ -2,6 +2,7 @@
 
 import json
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from ropeval.cli.main import main
 from ropeval.data import load_dataset
 from ropeval.policies import load_policy
 
-FOLDER = resources.files("ropeval.demo")
+FOLDER = Path(str(resources.files("ropeval.demo")))
 
 
 def test_the_demo_fits_into_three_megabytes():
@@ -49,8 +50,11 @@ def test_the_true_values_follow_from_the_simulator():
         assert abs(np.mean(returns) - truth[name]["value"]) < 4 * error
 
 
+@pytest.mark.training
 def test_the_demo_runs(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demo, "SETTINGS", {"fqe": {"width": 8, "steps": 40}, "rope": {"width": 8, "steps": 40}})
+    small = {part: {"width": 8, "steps": 40} for part in demo.SETTINGS}
+    small["world"] |= {"rollouts": 16, "max_horizon": 50}
+    monkeypatch.setattr(demo, "SETTINGS", small)
     arguments = ["demo", "--out", str(tmp_path / "out"), "--members", "2"]
     with pytest.raises(SystemExit) as caught:
         main(arguments)

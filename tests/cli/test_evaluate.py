@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars
@@ -17,9 +19,13 @@ from ropeval.cli.main import main
 from ropeval.files import locked
 from tests.problems import LinearQuadratic
 
-SMALL = {part: ["--set", f"{part}.width=16", "--set", f"{part}.depth=1"] for part in ("fqe", "rope")}
-FQE = ["--members", "2", "--steps", "40", "--draws", "1", *SMALL["fqe"], "--gamma", "0.9"]
+SMALL = {
+    part: ["--set", f"{part}.width=16", "--set", f"{part}.depth=1"] for part in ("fqe", "rope", "fqe-clip", "world")
+}
+SHORT = ["--members", "2", "--steps", "40", "--draws", "1", "--gamma", "0.9"]
+FQE = [*SHORT, *SMALL["fqe"]]
 FAST = [*FQE, *SMALL["rope"]]
+DEFAULT = [*SHORT, *SMALL["fqe-clip"], *SMALL["world"], "--set", "world.rollouts=16"]
 
 
 @pytest.fixture
@@ -44,14 +50,15 @@ def call(*arguments):
     return caught.value.code or 0
 
 
+@pytest.mark.training
 def test_the_table_and_the_files(files, capsys):
-    assert call("log.npz", "policy.npz", "policy.npz@mean", *FAST, "--out", "out") == 0
+    assert call("log.npz", "policy.npz", "policy.npz@mean", *DEFAULT, "--out", "out") == 0
     printed = capsys.readouterr().out
-    for word in ("policy", "policy@mean", "stochastic", "deterministic", "mean-reward", "mean-return", "rope+fqe"):
+    for word in ("policy", "policy@mean", "stochastic", "deterministic", "mean-return", "fqe-clip", "world"):
         assert word in printed
     rows = json.loads((files / "out/result.json").read_text())
     assert [(r["policy"], r["method"]) for r in rows] == [
-        (p, m) for p in ("policy", "policy@mean") for m in ("mean-reward", "mean-return", "fqe", "rope+fqe")
+        (p, m) for p in ("policy", "policy@mean") for m in ("mean-return", "fqe-clip", "world")
     ]
     wanted = {
         "policy",
@@ -68,14 +75,16 @@ def test_the_table_and_the_files(files, capsys):
     }
     for row in rows:
         assert wanted <= set(row)
-        assert row["low"] <= row["value"] <= row["high"]
-    assert len(rows[2]["members"]) == 2
-    assert np.mean(rows[2]["members"]) == pytest.approx(rows[2]["value"])
-    assert rows[2]["config"]["fqe"]["width"] == 16
-    assert rows[3]["config"]["rope"]["steps"] == 40
+        assert row["low"] <= row["high"]
+        if row["method"] != "world":  # whose members know more together than their mean
+            assert row["low"] <= row["value"] <= row["high"]
+    assert len(rows[1]["members"]) == 2
+    assert np.mean(rows[1]["members"]) == pytest.approx(rows[1]["value"])
+    assert rows[1]["config"]["fqe-clip"]["width"] == 16
+    assert rows[2]["config"]["world"]["steps"] == 40
     curves = polars.read_parquet(files / "out/curves.parquet")
-    assert set(curves["stage"]) == {"fqe", "rope"}
-    assert {"loss", "estimate", "feature_std"} <= set(curves["metric"])
+    assert {"fqe-clip", "world"} <= set(curves["stage"])
+    assert {"loss", "estimate"} <= set(curves["metric"])
     assert (files / "out/curves.png").read_bytes()[:4] == b"\x89PNG"
     assert sorted(p.name for p in (files / "out").iterdir()) == [
         "curves.parquet",
@@ -90,11 +99,21 @@ def test_the_table_and_the_files(files, capsys):
         assert (row["interval"]["level"], row["interval"]["episodes"]) == (0.95, 30)
         expected = [f"{d['message']}; {d['advice']}" if d["advice"] else d["message"] for d in row["diagnosis"]]
         assert row["warnings"] == expected
-    assert [row["interval"]["kind"] for row in rows[:4]] == ["percentile", "percentile", "t", "t"]
+    assert [row["interval"]["kind"] for row in rows[:3]] == ["percentile", "t", "t"]
     trust = json.loads((files / "out/trust.json").read_text())
-    assert [r["method"] for r in trust["ranking"]] == ["fqe", "rope+fqe"]  # the baselines tell nothing apart
+    assert [r["method"] for r in trust["ranking"]] == ["fqe-clip", "world"]  # a baseline tells nothing apart
     assert sorted(trust["ranking"][0]["policies"]) == ["policy", "policy@mean"]
     assert [c["policy"] for c in trust["coverage"]] == ["policy", "policy@mean"]
+
+
+def test_an_encoder_has_settings_and_curves_of_its_own(files):
+    assert call("log.npz", "policy.npz", "--method", "rope+fqe", *FAST, "--out", "out") == 0
+    (row,) = json.loads((files / "out/result.json").read_text())
+    assert row["config"]["fqe"]["width"] == 16
+    assert row["config"]["rope"]["steps"] == 40
+    curves = polars.read_parquet(files / "out/curves.parquet")
+    assert set(curves["stage"]) == {"fqe", "rope"}
+    assert {"loss", "estimate", "feature_std"} <= set(curves["metric"])
 
 
 def test_true_values_bring_scores_and_a_finished_run_can_be_scored_later(files, capsys):
@@ -108,6 +127,7 @@ def test_true_values_bring_scores_and_a_finished_run_can_be_scored_later(files, 
         assert word in printed
 
 
+@pytest.mark.training
 def test_what_a_finished_run_is_told_later_is_kept(files):
     command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
     Path("truth.json").write_text('{"policy": -20.0}')
@@ -124,6 +144,7 @@ def test_what_a_finished_run_is_told_later_is_kept(files):
     assert Path("out/curves.png").read_bytes() == told["curves.png"]
 
 
+@pytest.mark.training
 def test_truth_for_a_finished_run_that_is_not_whole(files, capsys):
     command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
     Path("truth.json").write_text('{"policy": -20.0}')
@@ -140,6 +161,7 @@ def test_truth_for_a_finished_run_that_is_not_whole(files, capsys):
     assert json.loads(trust.read_text())["truth"] == {"policy": -20.0}
 
 
+@pytest.mark.training
 def test_without_resampling_there_is_no_interval(files, capsys):
     command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--no-resample", "--json"]
     assert call(*command) == 0
@@ -148,6 +170,7 @@ def test_without_resampling_there_is_no_interval(files, capsys):
     assert row["config"]["resample"] is False
 
 
+@pytest.mark.training
 def test_json_prints_the_list_and_nothing_else(files, capsys):
     assert call("log.npz", "policy.npz", "--method", "mean-reward", "--method", "fqe", *FQE, "--json") == 0
     rows = json.loads(capsys.readouterr().out)
@@ -157,6 +180,7 @@ def test_json_prints_the_list_and_nothing_else(files, capsys):
     assert json.loads(saved[0].read_text()) == rows
 
 
+@pytest.mark.training
 def test_settings_from_a_file_and_over_it(files, capsys):
     Path("my.toml").write_text('gamma = 0.5\nmembers = 3\nmethod = ["fqe"]\nsteps = 30\n[fqe]\nwidth = 16\ndepth = 3\n')
     assert call("log.npz", "policy.npz", "--config", "my.toml", "--gamma", "0.9", "--set", "fqe.depth=1", "--json") == 0
@@ -165,6 +189,7 @@ def test_settings_from_a_file_and_over_it(files, capsys):
     assert {k: row["config"]["fqe"][k] for k in ("width", "depth", "steps")} == {"width": 16, "depth": 1, "steps": 30}
 
 
+@pytest.mark.training
 def test_the_paper_preset(files, capsys):
     from ropeval.evaluation.methods import make_method
 
@@ -177,6 +202,7 @@ def test_the_paper_preset(files, capsys):
     assert {part: row["config"][part] for part in paper} == {part: paper[part] | small for part in paper}
 
 
+@pytest.mark.training
 def test_resuming_a_finished_run_shows_it_again(files, capsys):
     command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
     assert call(*command) == 0
@@ -196,8 +222,9 @@ def without_seconds(path):
     return rows
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.process
+@pytest.mark.training
 def test_killed_and_resumed_gives_the_same_bits(files, how):
     options = [*FAST, "--steps", "500", "--method", "fqe", "--method", "rope+fqe"]
     question = ["log.npz", "policy.npz", *options]
@@ -221,6 +248,7 @@ def test_killed_and_resumed_gives_the_same_bits(files, how):
 
 
 @pytest.mark.parametrize("missing", [["report.html"], ["curves.png", "report.html"], []])
+@pytest.mark.training
 def test_killed_after_the_answers_were_written(files, capsys, monkeypatch, missing):
     """Whatever was drawn before that, resuming draws the rest, and nothing is left behind."""
     command = ["log.npz", "policy.npz", "--method", "fqe", *FQE, "--out", "out"]
@@ -256,6 +284,7 @@ def test_one_run_at_a_time_writes_to_a_folder(files, capsys):
 
 
 @pytest.mark.parametrize("words", [[], ["--json"]])
+@pytest.mark.process
 def test_a_reader_who_goes_away_does_not_stop_the_work(files, words):
     command = [sys.executable, "-m", "ropeval", "evaluate", "log.npz", "policy.npz", "--method", "mean-reward"]
     process = subprocess.Popen([*command, "--out", "out", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -297,7 +326,7 @@ def test_a_bandit(files, capsys):
     assert "single step" in capsys.readouterr().err
 
 
-BAD = {
+BAD: dict[str, tuple[Callable[[], list[Any]], str]] = {
     "missing log": (lambda: ["absent.npz", "policy.npz"], "absent.npz: no such log"),
     "missing policy": (lambda: ["log.npz", "absent.npz"], "absent.npz: no such file"),
     "truncated log": (
@@ -416,6 +445,7 @@ def test_a_full_disk_keeps_the_answer_on_the_screen(files, capsys, monkeypatch):
     assert call("log.npz", "policy.npz", "--method", "mean-reward", "--out", "out", "--resume") == 0
 
 
+@pytest.mark.training
 def test_hostile_names_are_shown_as_they_are(files, capsys):
     Path("policy.npz").rename("[red]$x^2$.npz")
     assert call("log.npz", "[red]$x^2$.npz", "--method", "fqe", *FQE, "--out", "out") == 0

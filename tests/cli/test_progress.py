@@ -15,6 +15,7 @@ def terminal() -> Console:
 
 
 def shown(console: Console) -> str:
+    assert isinstance(console.file, StringIO)
     return console.file.getvalue()
 
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,6 +80,7 @@ def problems(chain_log, lq_log):
 
 
 @pytest.mark.parametrize("method", METHODS + COMPOSED)
+@pytest.mark.training
 def test_discrete_and_continuous_actions_and_the_same_bits_for_the_same_key(chain_log, lq_log, method):
     for log, policy in problems(chain_log, lq_log):
         first, second = (evaluate(log, policy, method) for _ in range(2))
@@ -96,6 +98,7 @@ def test_discrete_and_continuous_actions_and_the_same_bits_for_the_same_key(chai
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.training
 def test_a_member_does_not_depend_on_the_others(lq_log, method):
     policy = lq_policy(0.6)
     alone, among = evaluate(lq_log, policy, method, members=1), evaluate(lq_log, policy, method)
@@ -103,6 +106,7 @@ def test_a_member_does_not_depend_on_the_others(lq_log, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.training
 def test_deterministic_policies_are_judged_or_refused(lq_log, method):
     """Who has a check may refuse one, with its name; fqe, rope and the baselines take any."""
     policy, chosen = lq_policy(0.0), make_method(method)
@@ -117,6 +121,7 @@ def test_deterministic_policies_are_judged_or_refused(lq_log, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.training
 def test_interrupted_and_resumed(lq_log, method, tmp_path):
     def problem():
         return make_problem(lq_log, lq_policy(0.6), 0.9, draws=draws_for(lq_log))
@@ -147,6 +152,7 @@ def test_interrupted_and_resumed(lq_log, method, tmp_path):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.training
 def test_the_smallest_logs(method):
     """One episode of five steps, and one step in all: an answer or a sentence, never an accident."""
     one_episode = LinearQuadratic().log(1, length=5)
@@ -161,6 +167,7 @@ def test_the_smallest_logs(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.training
 def test_zero_rewards_are_worth_nothing_much(lq_log, method):
     """Nothing at all where nothing is trained. Networks forget their random start, here of about ±10, by and by."""
     nothing = replace(lq_log, rewards=np.zeros_like(lq_log.rewards))
@@ -173,14 +180,18 @@ def test_zero_rewards_are_worth_nothing_much(lq_log, method):
     assert result.value == pytest.approx(0.0, abs=1.0 if any(make_method(method).stages.values()) else 1e-12)
 
 
+OTHERWISE: dict[str, list[Any]] = {"learning_rate": [1e-4, 1e-2], "beta": [0.1, 10.0], "dim": [3, 5]}
+
+
 @pytest.mark.parametrize("name", list(parts()))
+@pytest.mark.training
 def test_members_of_one_run_may_differ_in_what_a_part_declares(lq_log, name):
     """Two members alike but for one field give two numbers: what is declared is what the part asks its run for."""
     entry = parts()[name]
     method = make_method(f"{name}+lspe" if name in ENCODERS else name, tiny_settings())
     problem = make_problem(lq_log, lq_policy(0.6), 0.9, draws=draws_for(lq_log))
     for field in entry.spread:
-        values = {"learning_rate": [1e-4, 1e-2], "beta": [0.1, 10.0], "dim": [3, 5]}[field]
+        values = OTHERWISE[field]
         run = Run(member_keys(0, 1)[np.zeros(2, int)], settings={f"{name}.{field}": values})
         first, second = fit(problem, method, run).estimated.values
         assert first != second, field
@@ -232,9 +243,9 @@ EXACT = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", EXACT)
 @pytest.mark.parametrize("task", ["chain", "linear-quadratic"])
+@pytest.mark.training
 def test_exact_answers(long_chain_log, long_lq_log, method, task):
     if task == "chain":
         chain = Chain()
@@ -251,8 +262,8 @@ def test_a_constant_reward_exactly(lq_log, method):
     assert evaluate(constant, LinearQuadratic().policy(0.6), method).value == pytest.approx(-15.0, rel=1e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fqe", "fqe-clip", "fqe-ln", "dr", "rope+fqe", "rope-range+fqe", "world"])
+@pytest.mark.training
 def test_a_constant_reward_after_training(long_lq_log, method):
     constant = replace(long_lq_log, rewards=np.full_like(long_lq_log.rewards, -1.5))
     result = trained(constant, LinearQuadratic().policy(0.6), method)

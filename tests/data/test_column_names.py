@@ -57,7 +57,7 @@ def test_every_row_may_be_an_episode():
         ({"rewards": "always"}, "only terminations and truncations"),
         (
             {"propensities": "cured"},
-            "propensities is 0 at row 0; expected the logged action's probability, above 0 and at",
+            "propensities is 0 at row 0; the probability of an action that was taken is more than 0 and at most 1",
         ),
         ({"action_names": ["none", "low"]}, "drug .actions. holds 'high', which action_names=none,low leaves out"),
         ({"action_names": ["none", "low", "high", "low"]}, "every action needs a name of its own"),

@@ -10,6 +10,8 @@ from ropeval.data import load_dataset
 from ropeval.data.formats import recognise
 from ropeval.errors import UserError
 
+pytestmark = pytest.mark.process
+
 DAMAGED = Path(__file__).parent / "damaged"  # found by the fuzzer
 
 

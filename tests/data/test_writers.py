@@ -12,6 +12,7 @@ from tests.data import logs
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("discrete", "probs"), [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("target", ["log.npz", "log.parquet", "columns", "minari"])
+@pytest.mark.process
 def test_what_is_written_is_read_again(tmp_path, target, discrete, probs):
     if target == "minari":
         pytest.importorskip("minari")

@@ -20,6 +20,7 @@ def runner():
     return module
 
 
+@pytest.mark.process
 def test_it_runs(tmp_path):
     """Its own assertions compare with the closed form: here they only have to be reached."""
     done = runner().run(NOTEBOOK, tmp_path)

@@ -52,6 +52,8 @@ def test_these_pages_run():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.process
+@pytest.mark.training
 def test_the_page_runs(page, monkeypatch):
     session: dict[str, object] = {"__name__": "__page__"}
     for language, file, text in BLOCK.findall(page.read_text(encoding="utf-8")):

@@ -84,6 +84,7 @@ def test_hash_of_the_policy_knows_the_critic(tmp_path: Path) -> None:
     assert save(tmp_path / "b.npz", arrays).sha256 != first.sha256
 
 
+@pytest.mark.training
 def test_composes_with_estimators(tmp_path: Path) -> None:
     policy = save(tmp_path / "sac.npz", sac_arrays())
     log = LinearQuadratic().log(20)

@@ -93,7 +93,7 @@ def test_sampled_targets_have_the_mean_of_the_exact_operator(name: str) -> None:
 
     def targets(key: jax.Array) -> jax.Array:
         """One sampled target for every pair of rows, [count²]."""
-        chosen = metric.next_pair(jnp.stack([next_x[first], next_x[second]]), key)
+        chosen = metric.next_pair(jnp.stack([next_x[first], next_x[second]]), key, None)
         operator = partial(sampled_target, gamma=CHAIN.gamma, beta=beta, scale=jnp.float32(1.0))
         return jax.vmap(operator, in_axes=1)(jnp.stack([signal[first], signal[second]]), phi(chosen))
 
@@ -183,6 +183,7 @@ def test_psm_refuses_a_policy_without_probabilities(policy: CallablePolicy, why:
 
 @pytest.mark.parametrize("name", [entry.name for entry in METRICS if entry.name != "rope"])
 @pytest.mark.parametrize("kind", ["discrete", "continuous"])
+@pytest.mark.training
 def test_runs_by_name(name: str, kind: str) -> None:
     log = tiny_log(kind)
     policy = Chain().policy(0.8) if kind == "discrete" else LinearQuadratic().policy(0.3)

@@ -136,6 +136,7 @@ def test_range_scale_puts_the_mean_of_the_metric_at_half_of_d() -> None:
     assert range_scale(np.ones(5), gamma, dim) == 1.0
 
 
+@pytest.mark.training
 def test_range_matched_features_carry_the_value_of_the_linear_quadratic_problem() -> None:
     lq = LinearQuadratic()
     log = lq.log(300)
@@ -188,6 +189,7 @@ def test_unused_features_receive_no_gradient() -> None:
     assert (weight[:, :5] != 0).any()
 
 
+@pytest.mark.training
 def test_each_member_has_its_own_size_and_beta() -> None:
     problem = make_problem(Chain().log(20), Chain().policy(0.8), Chain().gamma)
     config = SimilarityConfig(steps=20, width=16, depth=1, batch=32)

@@ -13,6 +13,7 @@ RUN = Run(member_keys(0, 2), part="behaviour")
 QUICK = BehaviourConfig(steps=400, width=16, depth=1, batch=128, learning_rate=3e-3)
 
 
+@pytest.mark.training
 def test_fitted_softmax_is_close_to_the_truth():
     chain = Chain(size=3)
     data = chain.log(300, right=0.3, log_probs=True)
@@ -21,6 +22,7 @@ def test_fitted_softmax_is_close_to_the_truth():
     assert np.abs(fitted.log_probs - data.log_probs).mean() < 0.08
 
 
+@pytest.mark.training
 def test_fitted_gaussian_is_close_to_the_truth():
     lq = LinearQuadratic()
     data = lq.log(300, log_probs=True)
@@ -55,6 +57,7 @@ def squashed_log(policy: Policy, steps: int = 3000) -> Dataset:
 
 
 @pytest.mark.parametrize("box", [None, (-0.4, 0.4), (0.0, 5.0)])
+@pytest.mark.training
 def test_fitted_tanh_gaussian_is_close_to_the_truth(box):
     behaviour = gaussian_mlp(1.0, box)
     data = squashed_log(behaviour)
@@ -81,6 +84,7 @@ def test_slope_is_the_derivative():
         np.testing.assert_allclose(transform(a, box)[1], np.log((high - low) / 2e-6), atol=1e-5)
 
 
+@pytest.mark.training
 def test_actions_that_follow_the_states_are_reported():
     lq = LinearQuadratic()
     data = lq.log(300, exploration=0.0)

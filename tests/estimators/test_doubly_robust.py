@@ -45,6 +45,7 @@ def plain(data: Dataset, ratio, logged, following, initial, gamma: float, weight
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.training
 def test_agrees_with_plain_loops_over_the_same_q(weighted):
     data, policy, run = uneven_log(), wide_policy(), Run(member_keys(0, 2), part="dr")
     problem = make_problem(data, policy, 0.95)
@@ -78,6 +79,7 @@ def test_errors_follow_the_protocol():
 
 @pytest.mark.parametrize("method", ["dr", "wdr"])
 @pytest.mark.parametrize("log_probs", [True, False])
+@pytest.mark.training
 def test_lands_on_the_chain(method, log_probs):
     """Within 0.03, where q alone, barely trained, is far off."""
     chain = Chain(size=2, gamma=0.7)
@@ -89,6 +91,7 @@ def test_lands_on_the_chain(method, log_probs):
 
 
 @pytest.mark.parametrize("method", ["dr", "wdr"])
+@pytest.mark.training
 def test_lands_on_the_linear_quadratic_problem(method):
     """Within 5 %, although every episode is cut off where a third of the value is still to come."""
     problem = LinearQuadratic()

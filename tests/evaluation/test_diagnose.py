@@ -216,7 +216,8 @@ class ConstantQ:
         self.problem, self.value = problem, value
 
     def backup(self, rows):
-        reward, discount = (np.asarray(a, np.float64)[rows] for a in self.problem.transitions.rows[2:])
+        held = self.problem.transitions.block(rows)
+        reward, discount = held.reward.astype(np.float64), held.discount.astype(np.float64)
         return np.full((MEMBERS, len(rows)), self.value), np.tile(reward + discount * self.value, (MEMBERS, 1))
 
 

@@ -3,6 +3,7 @@
 import inspect
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,6 +106,7 @@ def test_settings_of_a_part_that_takes_no_part_are_refused():
     assert ropeval.evaluate(log, policy, "mean-reward", settings={"fqe": {}}).value is not None
 
 
+@pytest.mark.training
 def test_python_tunes_as_the_command_line_does():
     small = {"fqe": {"width": 8, "depth": 1, "steps": 20, "batch": 16}}
     found = ropeval.evaluate(Chain().log(20), Chain().policy(0.6), "fqe", members=1, settings=small, tune=True)
@@ -117,7 +119,7 @@ def test_a_new_option_is_one_line(monkeypatch):
     monkeypatch.setattr("ropeval.evaluation.options.Options", more)
 
     @takes_options
-    def ask(**options: object) -> object:
+    def ask(**options: object) -> Any:
         """Asks."""
         return make_options(options)
 
@@ -128,6 +130,7 @@ def test_a_new_option_is_one_line(monkeypatch):
         ask(minutes=0)
 
 
+@pytest.mark.process
 def test_whoever_asks_for_help_does_not_wait():
     code = """
 import sys

@@ -1,6 +1,7 @@
 """Choosing settings: the tournament finds the exact q among wrong ones, and what it chose is what is used."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,6 +51,7 @@ def test_candidates_are_all_combinations_with_one_rate_for_both_parts():
     assert all(c["rope.learning_rate"] == c["fqe.learning_rate"] for c in found)
 
 
+@pytest.mark.training
 def test_the_winner_has_the_smallest_loss_and_its_settings_are_used():
     lq = LinearQuadratic()
     problem = make_problem(lq.log(30), lq.policy(0.5), 0.9, draws=2)
@@ -57,12 +59,14 @@ def test_the_winner_has_the_smallest_loss_and_its_settings_are_used():
     found = tune(problem, method, 0)
     best = int(np.argmin([np.inf if loss is None else loss for loss in found.losses]))
     assert found.chosen == found.candidates[best]
-    assert found.method.configs["fqe"].learning_rate == found.chosen["fqe.learning_rate"]
-    assert found.method.configs["fqe"].width == 8
+    config: Any = found.method.configs["fqe"]
+    assert config.learning_rate == found.chosen["fqe.learning_rate"]
+    assert config.width == 8
     assert len(set(found.values)) == 3
     assert tune(problem, make_method("mean-return"), 0) is None
 
 
+@pytest.mark.training
 def test_a_session_keeps_its_choice(tmp_path):
     """Interrupted after the choice, it goes on with it instead of choosing again."""
     lq = LinearQuadratic()
@@ -84,5 +88,6 @@ def test_a_session_keeps_its_choice(tmp_path):
 
 def test_other_fields_stay():
     method = with_settings(make_method("rope+fqe"), {"rope.beta": 10.0, "rope.dim": "X"})
-    assert (method.configs["rope"].beta, method.configs["rope"].dim) == (10.0, "X")
+    rope: Any = method.configs["rope"]
+    assert (rope.beta, rope.dim) == (10.0, "X")
     assert method.configs["fqe"] == make_method("rope+fqe").configs["fqe"]

@@ -11,6 +11,7 @@ import resource
 import signal
 import sys
 import threading
+import unicodedata  # noqa: F401  (the compiler imports it at the first name beyond ASCII)
 from collections.abc import Iterator
 
 MAX_BYTES = 2 * 2**30

@@ -24,7 +24,7 @@ PLAIN = st.recursive(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.process
 def test_damaged_files_are_read_or_refused(tmp_path):
     outcomes, stories = run_campaign(SEED, FILES, 600.0, tmp_path)
     assert not stories, stories[0]

@@ -26,6 +26,7 @@ from tests.fuzz.guard import Broken, guarded
         (lambda: Path("/dev/null").write_text("x"), "open"),
     ],
 )
+@pytest.mark.process
 def test_deeds_are_stopped(deed, named):
     sys.modules.pop("this", None)
     with pytest.raises(Broken, match=named), guarded(), contextlib.suppress(BaseException):

@@ -20,6 +20,8 @@ from ropeval.learning.checkpoint import Checkpoint, Snapshot
 from ropeval.learning.engine import Learner, Run, member_keys, train
 from tests.learning.small import FQE, ROPE, lq_problem
 
+pytestmark = pytest.mark.training
+
 
 @pytest.fixture(scope="module")
 def problem():
@@ -74,8 +76,8 @@ def test_resuming_gives_the_same_bits(problem, tmp_path, method):
         if method == "fqe":
             done = ESTIMATORS["fqe"](problem, FQE, run)
             return done.values, done.trained[0]
-        done = ENCODERS["rope"](problem, ROPE, run)
-        return np.asarray(done.transitions.rows.x), done.trained[0]
+        encoded = ENCODERS["rope"](problem, ROPE, run)
+        return np.asarray(encoded.transitions.rows.x), encoded.trained[0]
 
     expected, expected_curves = fit(Run(member_keys(0, 2)))
     checkpoint = Checkpoint(tmp_path, "this run")
@@ -159,6 +161,7 @@ def test_progress_never_goes_back_and_ends_at_one(problem):
     assert seen[-1] == 1.0
 
 
+@pytest.mark.process
 def test_members_are_sharded_over_devices(problem):
     """Four pretended devices, in a process of its own since JAX counts them once."""
     program = """
@@ -166,6 +169,7 @@ import json, jax, numpy as np
 from ropeval.estimators import fqe
 from ropeval.learning.engine import Run, member_keys, _Vectorised
 from tests.learning.small import FQE, lq_problem
+
 fitted = fqe.fit_q(lq_problem(), FQE, Run(member_keys(0, 6), arrangement="vectorised", part="fqe"))
 devices = len(fitted.trained.state.params.head.weight.sharding.device_set)
 values = fitted.on_initial().mean(-1).tolist()

@@ -2,9 +2,11 @@
 
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import pytest
 
+from ropeval.encoders.similarity import distance
 from ropeval.learning.networks import MLP, Norm, orthogonal
 from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 
@@ -42,7 +44,7 @@ def test_adamw_step_by_hand():
     p = np.array([1.0, -2.0])
     state = start(jnp.asarray(p), transform)
     target, m, v = p.copy(), np.zeros(2), np.zeros(2)
-    for t, g in enumerate(([5.0, 0.1], [-0.5, 0.2]), start=1):
+    for t, g in enumerate(np.array([[5.0, 0.1], [-0.5, 0.2]]), start=1):
         state = descend(state, jnp.asarray(g), transform, jnp.asarray(0.1), tau=0.25)
         g = np.clip(g, -1, 1)
         m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
@@ -56,3 +58,9 @@ def test_adamw_step_by_hand():
 def test_huber_is_quadratic_then_linear():
     np.testing.assert_allclose(huber(jnp.array([0.5, -1.0, 3.0]), 1.0), [0.125, 0.5, 2.5])
     np.testing.assert_allclose(huber(jnp.array([3.0]), 10.0), [4.5])
+
+
+def test_shapes_in_signatures_are_held_to():
+    """Two βs for one pair of encodings would broadcast in silence; in the tests they do not get so far."""
+    with pytest.raises(jaxtyping.TypeCheckError, match="beta"):
+        distance(jnp.ones(3), jnp.ones(3), jnp.ones(2))

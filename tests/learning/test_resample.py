@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ropeval.data import Dataset, make_problem
-from ropeval.estimators import ESTIMATORS, fqe
+from ropeval.estimators import ESTIMATORS
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples, alias_table, row_table
 from tests.learning.small import EPISODES, FQE, lq_problem
@@ -75,17 +75,18 @@ def test_exact_estimates_are_those_of_the_log_written_out(method):
     data, policy = chain.log(12, length=9, log_probs=True), chain.policy(0.7)
     resamples, entry = Resamples(5, 12), ESTIMATORS[method]
     problem = make_problem(data, policy, 0.8, draws=400)
-    found = entry.estimate(problem, entry.config(), Run(member_keys(0, 1), resamples=resamples))
+    found = entry(problem, entry.config(), Run(member_keys(0, 1), resamples=resamples))
     for b in (0, 3):
         copy = make_problem(repeated(data, resamples.counts(b, 1)[0]), policy, 0.8, draws=400)
-        (expected,) = entry.estimate(copy, entry.config(), Run(member_keys(0, 1))).values
+        (expected,) = entry(copy, entry.config(), Run(member_keys(0, 1))).values
         # lspe sees other draws of the policy's actions in the copy, and many of them
         assert found.replicates[b] == pytest.approx(expected, rel=0.05 if method == "lspe" else 1e-5)
-    (whole,) = entry.estimate(problem, entry.config(), Run(member_keys(0, 1))).values
+    (whole,) = entry(problem, entry.config(), Run(member_keys(0, 1))).values
     assert found.values[0] == pytest.approx(whole, rel=1e-12)
 
 
 @pytest.mark.parametrize("arrangement", ["threads", "vectorised"])
+@pytest.mark.training
 def test_training_sees_the_members_own_episodes_only(arrangement):
     """Episode e pays e for ever. A member that holds one episode alone must answer with that episode's worth."""
     lq = LinearQuadratic()
@@ -100,12 +101,13 @@ def test_training_sees_the_members_own_episodes_only(arrangement):
 
     config = FQE.model_copy(update={"steps": 500, "learning_rate": 3e-3, "tau": 0.1})
     run = Run(member_keys(0, 4), arrangement=arrangement, resamples=One(0, 4))
-    np.testing.assert_allclose(fqe.estimate(problem, config, run).values, np.arange(4) / 0.5, atol=0.35)
+    np.testing.assert_allclose(ESTIMATORS["fqe"](problem, config, run).values, np.arange(4) / 0.5, atol=0.35)
 
 
+@pytest.mark.training
 def test_arrangements_agree_on_resamples():
     problem, resamples = lq_problem(), Resamples(0, EPISODES)
     runs = [Run(member_keys(0, 2), arrangement=a, resamples=resamples) for a in ("threads", "vectorised")]
-    one, two = (fqe.estimate(problem, FQE, run).values for run in runs)
+    one, two = (ESTIMATORS["fqe"](problem, FQE, run).values for run in runs)
     np.testing.assert_allclose(one, two, rtol=2e-3, atol=2e-3)
-    assert (one != fqe.estimate(problem, FQE, Run(member_keys(0, 2))).values).all()
+    assert (one != ESTIMATORS["fqe"](problem, FQE, Run(member_keys(0, 2))).values).all()

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -142,7 +143,7 @@ def test_policies_of_one_family_share_a_program_and_can_be_stacked():
 
 def test_a_mean_far_from_zero_is_not_lost():
     """(s − mean)/std with a mean 10⁵ times the spread: what float32 cannot hold of the mean counts."""
-    policy = load_policy(f"{FILES / 'ppo_normalised.zip'}+{FILES / 'vecnormalize.pkl'}@mean")
+    policy: Any = load_policy(f"{FILES / 'ppo_normalised.zip'}+{FILES / 'vecnormalize.pkl'}@mean")
     mean = np.array([1e5 + 0.123456, -3e4 - 0.0123, 7.0])
     far = NormalisedPolicy(policy.inside, type(policy.statistics)(mean, np.full(3, 1e-2)))
     observations = (mean + 0.1 * np.random.default_rng(0).standard_normal((STATES, 3))).astype(np.float32)
@@ -153,9 +154,11 @@ def test_a_mean_far_from_zero_is_not_lost():
 def test_functions_have_none():
     function = CallablePolicy(lambda o: o[:, :1], deterministic=True)
     assert function.compiled() is None
-    assert NormalisedPolicy(function, load_policy(NETWORKS[-1]).statistics).compiled() is None
+    normalised: Any = load_policy(NETWORKS[-1])
+    assert NormalisedPolicy(function, normalised.statistics).compiled() is None
 
 
+@pytest.mark.process
 def test_policies_are_read_without_jax():
     program = f"import sys, ropeval; ropeval.load_policy({str(FILES / 'sac.zip')!r}); print('jax' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -1,5 +1,7 @@
 """Gaussian networks, squashed or clipped: actions and densities."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -69,7 +71,7 @@ def test_a_clipped_gaussians_faces_and_inside_add_up_to_one(expected):
 
 def test_clipped_draws_lie_in_the_box_as_often_as_they_should(expected):
     observation = np.repeat(expected["observations"][:1], 20_000, axis=0)
-    policy = load_policy(FILES / "ppo.zip")
+    policy: Any = load_policy(FILES / "ppo.zip")
     actions = policy.sample(observation, RNG)
     assert (actions >= LOW).all()
     assert (actions <= HIGH).all()

@@ -1,6 +1,7 @@
 """Policies as users hand them over: named, in folders, as functions, one or many."""
 
 import shutil
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def test_a_policy_may_be_given_a_name(runs):
     assert load_policy("old=run1/models/best_model.npz@mean").name == "old"
     assert load_policy("dice=uniform:-1,1").name == "dice"
     pair = f"mine={FILES / 'ppo_normalised.zip'}+{FILES / 'vecnormalize.pkl'}"
-    policy = load_policy(pair)
+    policy: Any = load_policy(pair)
     assert (policy.name, policy.inside.name) == ("mine", "mine")
     assert policy.sha256 == load_policy(pair.removeprefix("mine=")).sha256  # a name changes no action
 

@@ -6,6 +6,7 @@ import re
 import struct
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -162,7 +163,8 @@ def test_lists_of_formats_are_made_from_the_registry(capsys):
     with pytest.raises(SystemExit):
         main(["evaluate", "--help"])
     shown = _without_breaks(capsys.readouterr().out)
-    for known in (*FORMATS, *WORDS):
+    registered: list[Any] = [*FORMATS, *WORDS]
+    for known in registered:
         assert known.name in message
         assert _without_breaks(known.about) in shown
 

@@ -1,5 +1,7 @@
 """Policies that see normalised observations."""
 
+from typing import Any
+
 import numpy as np
 
 from ropeval.policies import load_policy
@@ -11,7 +13,7 @@ RNG = np.random.default_rng(0)
 
 def test_normalised_policies_take_raw_observations(expected):
     spec = f"{FILES / 'ppo_normalised.zip'}+{FILES / 'vecnormalize.pkl'}"
-    policy = load_policy(spec)
+    policy: Any = load_policy(spec)
     scaled = policy.statistics.apply(expected["observations"])
     assert np.abs(scaled).max() == 2.0, "the clip is part of it"
     raw = load_policy(f"{FILES / 'ppo_normalised.zip'}+none@mean")

@@ -37,7 +37,7 @@ def test_a_normalised_log_and_a_raw_policy_is_noted():
     rng = np.random.default_rng(0)
     policy = load_policy(FILES / "sac.zip")
     raw = rng.uniform([-1, -1, -8], [1, 1, 8], (1000, 3)).astype(np.float32)
-    policy.observation_range = np.float32([-1, -1, -8]), np.float32([1, 1, 8])  # as Pendulum's
+    policy.observation_range = np.array([-1, -1, -8], np.float32), np.array([1, 1, 8], np.float32)  # as Pendulum's
     assert policy.notes(raw) == []
     (note,) = policy.notes((raw - raw.mean(0)) / raw.std(0))
     assert re.search(

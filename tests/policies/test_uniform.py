@@ -1,5 +1,7 @@
 """The uniform policy: over a box, the log's range, or a set."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -26,7 +28,8 @@ def test_each_log_gives_its_own_range(columns):
     policy = UniformPolicy()
     narrow, wide = (Dataset.from_columns(columns | {"actions": factor * columns["actions"]}) for factor in (1, 10))
     for log in (narrow, wide):
-        low, high = make_problem(log, policy, 0.9).policy.bounds
+        fitted: Any = make_problem(log, policy, 0.9).policy
+        low, high = fitted.bounds
         np.testing.assert_array_equal([low, high], [log.actions.min(axis=0), log.actions.max(axis=0)])
     discrete = Dataset.from_columns(columns | {"actions": np.arange(12) % 3})
     assert make_problem(discrete, policy, 0.9).policy.action_size == 3

@@ -15,6 +15,7 @@ def page(tmp_path_factory):
     return (folder / "report" / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.process
 def test_figures_are_drawn_when_they_come_near_and_nothing_is_asked_for(open_page, page):
     opened = open_page(page)
     opened.until(DRAWN, True)

@@ -1,5 +1,7 @@
 """MDPs from toy-text tables and from the counts of a log."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -37,7 +39,7 @@ def test_a_table_without_what_is_needed_says_so():
 
     with pytest.raises(UserError, match="Bare: no transition table"):
         TabularMDP.from_gymnasium(Bare(), 0.9)
-    bare = Bare()
+    bare: Any = Bare()
     bare.P = {0: {0: [(1.0, 0, 1.0, True)]}}
     with pytest.raises(UserError, match="pass d0"):
         TabularMDP.from_gymnasium(bare, 0.9)

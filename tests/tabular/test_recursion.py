@@ -53,6 +53,7 @@ def test_sweeps_stop_even_where_rounding_hides_the_goal():
     np.testing.assert_allclose(d, 1e9 * rope(mdp, pi).fixed_point(), rtol=1e-9)
 
 
+@pytest.mark.process
 def test_importing_the_room_leaves_jax_in_float32():
     code = "import ropeval.tabular, jax; assert not jax.config.jax_enable_x64"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

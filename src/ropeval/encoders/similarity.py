@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Bool, Float, Shaped
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
@@ -65,11 +66,15 @@ PAPER = {"steps": 300_000, "learning_rate": 1e-5, "batch": 512, "tau": 0.005}
 SPREAD = ("learning_rate", "beta", "dim")
 
 
+Scalar = Float[Array, ""]
+Vector = Float[Array, " d"]
+
+
 # --- the distance ---------------------------------------------------------------------------------------------
 
 
-def distance(x: Array, y: Array, beta: Array) -> Array:
-    """d̃ = ½(‖x‖²+‖y‖²) + β·angle(x, y), for two encodings [d]."""
+def distance(x: Vector, y: Vector, beta: Scalar) -> Scalar:
+    """d̃ = ½(‖x‖²+‖y‖²) + β·angle(x, y), for two encodings."""
     cos = x @ y / jnp.sqrt((x @ x) * (y @ y) + TINY)
     return 0.5 * (x @ x + y @ y) + beta * jnp.arctan2(jnp.sqrt(1.0 + EPS - cos**2), cos)
 
@@ -83,26 +88,28 @@ class SimilarityNet(eqx.Module):
     def __init__(self, key: Array, inputs: int, dim: int, width: int, depth: int):
         self.body, self.norm = MLP(key, inputs, dim, width, depth), Norm(dim)
 
-    def __call__(self, x: Array, used: Array | None = None) -> Array:
+    def __call__(self, x: Float[Array, "*batch X"], used: Bool[Array, " d"] | None = None) -> Float[Array, "*batch d"]:
         return jnp.tanh(self.norm(self.body(x), used))
 
 
 class Sized(eqx.Module):
-    """φ of which only the features marked in `used` [d] exist; the others are 0 and nothing depends on them.
+    """φ of which only the features marked in `used` exist; the others are 0 and nothing depends on them.
 
     So members with encodings of different sizes have one shape, and train together. What they learn is what they
     would learn in a network of their own size: some rows of an orthogonal matrix with more rows are again orthogonal.
     """
 
     net: SimilarityNet
-    used: Array
+    used: Bool[Array, "*members d"]  # all of them at once, or one under vmap
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: Float[Array, "*batch X"]) -> Float[Array, "*batch d"]:
         return self.net(x, self.used)
 
 
-def sampled_target(signal: Array, next_phi: Array, gamma: float, beta: Array, scale: Array) -> Array:
-    """The sampled operator: c·|u₁ − u₂| + γ·d̃(x₁', x₂'), for signals [2] and next encodings [2, d] of a pair."""
+def sampled_target(
+    signal: Float[Array, "2"], next_phi: Float[Array, "2 d"], gamma: float, beta: Scalar, scale: Scalar
+) -> Scalar:
+    """The sampled operator: c·|u₁ − u₂| + γ·d̃(x₁', x₂'), for the signals and the next encodings of a pair."""
     return scale * jnp.abs(signal[0] - signal[1]) + gamma * distance(next_phi[0], next_phi[1], beta)
 
 
@@ -112,15 +119,15 @@ Phi = Callable[[Array], Array]
 def loss(
     phi: Phi,
     fixed: Phi,
-    x: Array,
-    next_x: Array,
-    signal: Array,
+    x: Float[Array, "2 batch X"],
+    next_x: Float[Array, "2 batch X"],
+    signal: Float[Array, "2 batch"],
     gamma: float,
-    beta: Array,
-    scale: Array,
+    beta: Scalar,
+    scale: Scalar,
     delta: float,
-) -> Array:
-    """For pairs x [2, batch, X], next_x [2, batch, X], signal [2, batch]; `fixed` is φ̄."""
+) -> Scalar:
+    """Over a batch of pairs; `fixed` is φ̄."""
     encoded = fixed(jnp.concatenate([x[1], next_x[0], next_x[1]])).reshape(3, x.shape[1], -1)
     second, next_phi = jax.lax.stop_gradient((encoded[0], encoded[1:]))
     operator = partial(sampled_target, gamma=gamma, beta=beta, scale=scale)
@@ -134,7 +141,9 @@ def loss(
 NextPair = Callable[[Array, Array, Array | None], Array]  # next_x [2, batch, K, X], key, weight -> [2, batch, X]
 
 
-def independent_actions(next_x: Array, key: Array, weight: Array | None = None) -> Array:
+def independent_actions(
+    next_x: Shaped[Array, "2 batch K X"], key: Array, weight: Float[Array, "2 batch K"] | None = None
+) -> Shaped[Array, "2 batch X"]:
     """One of the K actions per row and step, as the paper samples one; over the steps all are seen."""
     sides, rows, draws, size = next_x.shape
     if weight is None:  # [2, batch, K]
@@ -153,7 +162,7 @@ class Metric(NamedTuple):
 
 class State(NamedTuple):
     learned: Learned
-    used: Array  # [d] which features this member has
+    used: Bool[Array, "*members d"]  # which features a member has
 
     @property
     def encoder(self) -> Sized:
@@ -202,8 +211,8 @@ def make_learner(config: SimilarityConfig, inputs: int, dim: int, gamma: float, 
     return Learner(init, update, probe, 2 * config.batch)
 
 
-def distinct_codes(features: Array) -> Array:
-    """How many patterns of signs there are in features [n, d], each counted by how common it is: 1/Σp².
+def distinct_codes(features: Float[Array, "n d"]) -> Scalar:
+    """How many patterns of signs there are in the features, each counted by how common it is: 1/Σp².
 
     Where all features sit at the ends of their range, this is how many different inputs an estimator is left with.
     """
@@ -218,14 +227,14 @@ def output_dim(dim: int | str, inputs: int) -> int:
     return dim if isinstance(dim, int) else max(MIN_DIM, inputs // FRACTIONS[dim])
 
 
-def mean_difference(values: NDArray[np.floating]) -> float:
-    """E|v₁ − v₂| over independent pairs of values [n], by sorting: the i-th smallest is above i others."""
+def mean_difference(values: Float[NDArray[np.floating], " n"]) -> float:
+    """E|v₁ − v₂| over independent pairs of values, by sorting: the i-th smallest is above i others."""
     ordered = np.sort(values.astype(np.float64))
     n = len(ordered)
     return float(2.0 * np.sum((2.0 * np.arange(n) - (n - 1)) * ordered) / n**2)
 
 
-def range_scale(signal: NDArray[np.floating], gamma: float, dim: int) -> float:
+def range_scale(signal: Float[NDArray[np.floating], " N"], gamma: float, dim: int) -> float:
     """c = (1−γ)·(d/2) / E|u₁ − u₂|; 1 where the signal never varies, and no scale brings anything apart."""
     spread = mean_difference(signal)
     return (1.0 - gamma) * (dim / 2.0) / spread if spread > 0.0 else 1.0

@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
@@ -84,8 +85,8 @@ PAPER = {
 }
 
 
-def action_value(q: MLP, x: Array, gamma: float) -> Array:
-    """q(s, a) for features [..., X]."""
+def action_value(q: MLP, x: Float[Array, "*batch X"], gamma: float) -> Float[Array, "*batch"]:
+    """q(s, a) for features of pairs."""
     return q(x)[..., 0] / (1.0 - gamma)
 
 
@@ -103,7 +104,7 @@ def make_learner(config: FQEConfig, dim: int, gamma: float, low: float = 0.0, hi
     def init(key: Array, hyper: Hyper) -> Learned:
         return start(MLP(key, dim, 1, config.width, config.depth, config.layer_norm), transform)
 
-    def loss(q: MLP, target: Array, x: Array) -> Array:
+    def loss(q: MLP, target: Float[Array, " batch"], x: Float[Array, "batch X"]) -> Float[Array, ""]:
         return huber(target - value(q, x), config.huber_delta).mean()
 
     def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
@@ -133,26 +134,28 @@ class FittedQ:
     gamma: float
     scale: float  # the unit of reward that it was trained in
 
-    def backup(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """q̄(s, a) and r + γ·E_{a'~π_e} q̄(s', a') of some logged steps: [M, n] each."""
+    def backup(self, rows: Int[NDArray[np.int64], " n"]) -> tuple[Float[Floats, "M n"], Float[Floats, "M n"]]:
+        """q̄(s, a) and r + γ·E_{a'~π_e} q̄(s', a') of some logged steps."""
         data = self.transitions.rows
         reward, discount = (np.asarray(a)[None, rows].astype(np.float64) for a in (data.reward, data.discount))
         return self._means("x", rows), reward + discount * self._means("next_x", rows)
 
-    def on_logged(self) -> Floats:
-        """q̄(s, a) of every logged step: [M, N]."""
+    def on_logged(self) -> Float[Floats, "M N"]:
+        """q̄(s, a) of every logged step."""
         return self._means("x")
 
-    def on_next(self) -> Floats:
-        """E_{a'~π_e} q̄(s', a') of every logged step, over the drawn actions: [M, N]."""
+    def on_next(self) -> Float[Floats, "M N"]:
+        """E_{a'~π_e} q̄(s', a') of every logged step, over the drawn actions."""
         return self._means("next_x")
 
-    def on_initial(self) -> Floats:
-        """E_{a~π_e} q̄(s₀, a) of every episode, over the drawn actions: [M, E]."""
+    def on_initial(self) -> Float[Floats, "M E"]:
+        """E_{a~π_e} q̄(s₀, a) of every episode, over the drawn actions."""
         return self._means("initial_x")
 
-    def _means(self, of: Literal["x", "next_x", "initial_x"], rows: NDArray[np.int64] | None = None) -> Floats:
-        """[M, n], over the draws where there are several."""
+    def _means(
+        self, of: Literal["x", "next_x", "initial_x"], rows: Int[NDArray[np.int64], " n"] | None = None
+    ) -> Float[Floats, "M n"]:
+        """Over the draws where there are several."""
         found = self.transitions.values(value_function(self.gamma), self.trained.state.target, of, rows)
         values = np.asarray(found, np.float64) * self.scale
         if of == "x":

@@ -16,9 +16,10 @@ long episodes grow so unequal that one episode decides. The effective sample siz
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Log, Problem
@@ -31,7 +32,9 @@ from ropeval.policies import Policy
 from ropeval.policies.policy import log_probs
 
 Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
+Rows = Float[Floats, " N"]
+PerEpisode = Float[Floats, "{self.count}"]
+Counts = Int[NDArray[np.int64], " E"]
 LARGEST_LOG = 700.0  # of a number that a file can hold
 CUT_OFF = 0.05  # of the discounted horizon beyond the log's cut-offs
 
@@ -54,11 +57,11 @@ class ImportanceConfig(BehaviourConfig):
 class Episodes:
     """Where every row lies: its episode and its time within it."""
 
-    starts: NDArray[np.int64]  # [E + 1]
+    starts: Int[NDArray[np.int64], " E_and_1"]
     gamma: float
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> Int[NDArray[np.int64], " E"]:
         return np.diff(self.starts)
 
     @property
@@ -66,34 +69,34 @@ class Episodes:
         return len(self.starts) - 1
 
     @property
-    def time(self) -> NDArray[np.int64]:
-        return np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], self.lengths)  # [N]
+    def time(self) -> Int[NDArray[np.int64], " N"]:
+        return np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], self.lengths)
 
     @property
-    def discount(self) -> Floats:
-        return np.asarray(self.gamma**self.time, np.float64)  # [N]
+    def discount(self) -> Rows:
+        return np.asarray(self.gamma**self.time, np.float64)
 
-    def cumulated(self, steps: Floats) -> Floats:
-        """Sums from the start of its episode up to every row, itself included: [N] → [N]."""
+    def cumulated(self, steps: Rows) -> Rows:
+        """Sums from the start of its episode up to every row, itself included."""
         result = np.empty_like(steps)
         for first, end in zip(self.starts[:-1], self.starts[1:], strict=True):
             np.cumsum(steps[first:end], out=result[first:end])
         return result
 
-    def last(self, rows: Floats, empty: float) -> Floats:
-        """The value at the last row of every episode, `empty` where it has none: [N] → [E]."""
+    def last(self, rows: Rows, empty: float) -> PerEpisode:
+        """The value at the last row of every episode, `empty` where it has none."""
         result = np.full(self.count, empty)
         some = self.lengths > 0
         result[some] = rows[self.starts[1:][some] - 1]
         return result
 
-    def summed(self, rows: Floats) -> Floats:
-        """Sum over every episode: [N] → [E]."""
+    def summed(self, rows: Rows) -> PerEpisode:
+        """Sum over every episode."""
         total = np.concatenate([np.zeros(1), np.cumsum(rows)])
         return np.asarray(total[self.starts[1:]] - total[self.starts[:-1]])
 
-    def log_totals(self, log_weights: Floats, counts: Counts) -> Floats:
-        """log Σ_e c_e ρ_t for every time t, where an episode that has ended keeps its last weight: [N] → [T]."""
+    def log_totals(self, log_weights: Rows, counts: Counts) -> Float[Floats, " T"]:
+        """log Σ_e c_e ρ_t for every time t, where an episode that has ended keeps its last weight."""
         longest = int(self.lengths.max())
         rows = np.repeat(counts, self.lengths)  # [N]
         running = _grouped_log_sum(log_weights, rows, self.time, longest)  # [T]
@@ -101,7 +104,9 @@ class Episodes:
         return np.asarray(np.logaddexp(running, np.logaddexp.accumulate(ended)[:longest]))
 
 
-def _grouped_log_sum(logs: Floats, counts: Counts, group: NDArray[np.int64], groups: int) -> Floats:
+def _grouped_log_sum(
+    logs: Float[Floats, " n"], counts: Int[NDArray[np.int64], " n"], group: Int[NDArray[np.int64], " n"], groups: int
+) -> Float[Floats, " {groups}"]:
     """log Σ c·exp over every group; −∞ where it is empty."""
     some = counts > 0
     logs, counts, group = logs[some], counts[some], group[some]
@@ -120,12 +125,13 @@ def _grouped_log_sum(logs: Floats, counts: Counts, group: NDArray[np.int64], gro
 class Weights:
     """log ρ_t of every logged step, by member where the behaviour policy was fitted."""
 
-    log: Floats  # [M, N], or [1, N] from logged probabilities
+    log: Float[Floats, "M N"]  # M is 1 where the probabilities are the logged ones
     episodes: Episodes
     trained: tuple[Trained, ...]
     warnings: tuple[str, ...]
 
 
+@runtime_checkable
 class FitsBehaviour(Protocol):
     """A configuration that says how the behaviour policy is fitted."""
 
@@ -173,18 +179,18 @@ def check(dataset: Dataset, policy: Policy) -> None:
         )
 
 
-# --- the four averages, over the episodes of a resample [E] counts ---------------------------------------------
+# --- the four averages, over the episodes of a resample's counts ---------------------------------------------
 
 Averaged = Callable[[Counts], float]
-Average = Callable[[Floats, Floats, Episodes], Averaged]  # log ρ_t [N], rewards [N]; what needs no counts is done once
+Average = Callable[[Rows, Rows, Episodes], Averaged]  # of log ρ_t and rewards; what needs no counts is done once
 
 
-def ordinary_trajectory(log: Floats, rewards: Floats, episodes: Episodes) -> Averaged:
+def ordinary_trajectory(log: Rows, rewards: Rows, episodes: Episodes) -> Averaged:
     terms = np.exp(episodes.last(log, 0.0)) * episodes.summed(episodes.discount * rewards)  # [E]
     return lambda counts: float((counts * terms).sum() / counts.sum())
 
 
-def weighted_trajectory(log: Floats, rewards: Floats, episodes: Episodes) -> Averaged:
+def weighted_trajectory(log: Rows, rewards: Rows, episodes: Episodes) -> Averaged:
     returns = episodes.summed(episodes.discount * rewards)  # [E]
     final = episodes.last(log, 0.0)
 
@@ -195,12 +201,12 @@ def weighted_trajectory(log: Floats, rewards: Floats, episodes: Episodes) -> Ave
     return average
 
 
-def ordinary_per_decision(log: Floats, rewards: Floats, episodes: Episodes) -> Averaged:
+def ordinary_per_decision(log: Rows, rewards: Rows, episodes: Episodes) -> Averaged:
     terms = episodes.summed(np.exp(log) * episodes.discount * rewards)  # [E]
     return lambda counts: float((counts * terms).sum() / counts.sum())
 
 
-def weighted_per_decision(log: Floats, rewards: Floats, episodes: Episodes) -> Averaged:
+def weighted_per_decision(log: Rows, rewards: Rows, episodes: Episodes) -> Averaged:
     time, discounted = episodes.time, episodes.discount * rewards
 
     def average(counts: Counts) -> float:
@@ -240,7 +246,7 @@ def estimate(
 # --- what speaks against them ---------------------------------------------------------------------------------
 
 
-def effective_size(log: Floats, episodes: Episodes, per_decision: bool) -> float:
+def effective_size(log: Rows, episodes: Episodes, per_decision: bool) -> float:
     """(Σρ)²/Σρ² over the episodes' final weights; or its mean over time, discounted."""
     if per_decision:
         all_ = np.ones(episodes.count, np.int64)

@@ -13,12 +13,12 @@ from ropeval.evaluation.rank import Truth
 from ropeval.evaluation.result import Estimate, Ranking
 from ropeval.evaluation.result_folder import ResultFolder
 from ropeval.evaluation.session import Report, Session, rankings, run_session
-from ropeval.notebook import ShownInNotebook
+from ropeval.notebook import ShownAsTables
 from ropeval.policies.given import Policies, load_policies
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison(ShownInNotebook):
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(ShownAsTables):
     """An estimate of every policy by every method, and by every method the policies in their order."""
 
     estimates: list[Estimate]
@@ -44,11 +44,6 @@ class Comparison(ShownInNotebook):
             }
             for e in self.estimates
         ]
-
-    def __repr__(self) -> str:
-        from ropeval.report.terminal import comparison_text
-
-        return comparison_text(self.estimates, self.rankings, self.truth)
 
 
 @takes_options

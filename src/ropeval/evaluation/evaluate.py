@@ -4,34 +4,29 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
-from numpy.typing import NDArray
 
 from ropeval.data import LogLike, Problem, load_dataset, make_problem
-from ropeval.data.bounds import ANYTHING, Bounds
 from ropeval.errors import UserError
-from ropeval.estimators import ESTIMATORS, Estimated, Estimator
+from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
+from ropeval.evaluation.conclude import conclude
 from ropeval.evaluation.diagnosis.diagnose import diagnose
-from ropeval.evaluation.diagnosis.evidence import Evidence, diverged_members, used_members
+from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.fit import fit
-from ropeval.evaluation.interval import WIDENED, make_interval, within
 from ropeval.evaluation.methods import Method, make_methods
 from ropeval.evaluation.options import Options, make_options, takes_options
-from ropeval.evaluation.result import Coverage, Estimate, Interval, curve_rows, finite_or_none
+from ropeval.evaluation.result import Coverage, Estimate, curve_rows, finite_or_none
 from ropeval.evaluation.tune import tune
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples
 from ropeval.policies.given import PolicyLike, as_policy
 from ropeval.version import __version__
-
-Floats = NDArray[np.float64]
 
 
 @takes_options
@@ -103,64 +98,40 @@ def answer(
         stage: int(trained[stage].steps[-1]) for stage, steps in method.stages.items() if steps and stage in trained
     }
     config |= {"trained_steps": taken} if taken else {}  # a small log may ask for fewer than the settings say
-    estimator = ESTIMATORS[method.estimator]
+    said = conclude(fitted, method, resamples, options.level, options.interval)
 
-    values = estimated.values
-    diverged = diverged_members(trained, values, problem.reward_bound)
-    bounds = _bounds(problem, estimated, estimator)
-    used = used_members(values, diverged, bounds)
-    good = bounds.cut(values[used])
-    value, replicates = estimated.answer(~used)
-    value = None if value is None else float(bounds.cut(np.array(value)))
-    if covered is None and estimator.sees_policy:
+    sees_policy = ESTIMATORS[method.estimator].sees_policy
+    if covered is None and sees_policy:
         covered = coverage.measure(raw)
     found = diagnose(
         Evidence(
-            problem, value, diverged, trained, estimated, run, fitted.features,
-            coverage=covered if estimator.sees_policy else None,
+            problem, said.value, said.diverged, trained, estimated, run, fitted.features,
+            coverage=covered if sees_policy else None,
             remarks=fitted.remarks,
-            bounds=bounds,
+            bounds=said.bounds,
         )
     )  # fmt: skip
-    interval = _interval(value, replicates, resamples, options, estimated.replicates is None)
     return Estimate(
         policy=problem.policy.name,
         policy_kind=problem.policy.kind,
         method=method.name,
-        value=value,
-        low=float(good.min()) if len(good) else None,
-        high=float(good.max()) if len(good) else None,
-        members=[finite_or_none(v) for v in values],
-        diverged=[int(i) for i in np.flatnonzero(diverged)],
+        value=said.value,
+        low=float(said.good.min()) if len(said.good) else None,
+        high=float(said.good.max()) if len(said.good) else None,
+        members=[finite_or_none(v) for v in estimated.values],
+        diverged=[int(i) for i in np.flatnonzero(said.diverged)],
         warnings=[finding.sentence for finding in found],
         config=config,
         data_sha256=problem.dataset.sha256,
         version=__version__,
         seconds=round(time.perf_counter() - began, 3),
         curves=curve_rows(trained),
-        interval=interval and within(interval, bounds, bool(bounds.outside(values[used]).any())),
+        interval=said.interval,
         diagnosis=found,
-        replicates=[finite_or_none(v) for v in replicates] if resamples else [],
-        left_out=[int(i) for i in np.flatnonzero(~used & ~diverged)],
+        replicates=[finite_or_none(v) for v in said.replicates] if resamples else [],
+        left_out=[int(i) for i in np.flatnonzero(said.left_out)],
         extras=estimated.extras,
     )
-
-
-def _bounds(problem: Problem, estimated: Estimated, estimator: Estimator) -> Bounds:
-    """What the estimate can be. A baseline is a fact about the log; a return up to a cut-off may be below any value."""
-    if not estimator.sees_policy:
-        return ANYTHING
-    return problem.log.bounds if estimated.q is not None else problem.log.bounds.with_zero()
-
-
-def _interval(
-    value: float | None, replicates: Floats, resamples: Resamples | None, options: Options, learned: bool
-) -> Interval | None:
-    if resamples is None:
-        return None
-    counts = partial(resamples.counts, 0, len(replicates))
-    widened = WIDENED["learned" if learned else "exact"]
-    return make_interval(value, replicates, resamples.episodes, options.level, options.interval, counts, widened)
 
 
 def _fingerprint_of_log(problem: Problem) -> str:

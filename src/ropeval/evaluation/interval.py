@@ -30,6 +30,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from ropeval.data.bounds import Bounds
@@ -37,7 +38,7 @@ from ropeval.evaluation.options import DEFAULT_LEVEL, Kind
 from ropeval.evaluation.result import Interval
 from ropeval.learning.resample import Counts
 
-Floats = NDArray[np.float64]
+Replicates = Float[NDArray[np.float64], " B"]
 TAIL = 2.5  # replicates that each tail must hold for a quantile to be seen: 100 at a level of 0.95
 WIDENED = {"exact": 1.15, "learned": 1.6}
 GROUPS = 50  # of episodes, whose influences make the acceleration
@@ -46,7 +47,7 @@ PER_GROUP = 8  # replicates that an influence needs
 
 def make_interval(
     value: float | None,
-    replicates: Floats,
+    replicates: Replicates,
     episodes: int,
     level: float = DEFAULT_LEVEL,
     kind: Kind = "percentile",
@@ -97,7 +98,7 @@ def _adjusted(level: float, episodes: int, z0: float, a: float) -> float:
     return float(norm.cdf(z0 + z / bend)) if bend > 0.0 else float(level > 0.5)  # a skewness beyond all bounds
 
 
-def bias_correction(value: float, replicates: Floats) -> float:
+def bias_correction(value: float, replicates: Replicates) -> float:
     """z₀: where the estimate lies among its replicates, as a normal quantile; kept away from the ends."""
     from scipy.stats import norm
 
@@ -106,8 +107,8 @@ def bias_correction(value: float, replicates: Floats) -> float:
     return float(norm.ppf(np.clip(below, edge, 1.0 - edge)))
 
 
-def acceleration(replicates: Floats, counts: Counts) -> float:
-    """a = Σu³ / (6 (Σu²)^{3/2}) of the influences u of groups of episodes, by least squares on [B, E] counts."""
+def acceleration(replicates: Replicates, counts: Int[Counts, "B E"]) -> float:
+    """a = Σu³ / (6 (Σu²)^{3/2}) of the influences u of groups of episodes, by least squares on the counts."""
     groups = min(counts.shape[1], GROUPS, len(replicates) // PER_GROUP)
     if groups < 3:
         return 0.0

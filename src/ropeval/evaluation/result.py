@@ -99,7 +99,8 @@ class Estimate(ShownInNotebook):
 
     `value` is the mean of the members that can be right: those that did not diverge (None if all did) and do not lie
     beyond what the logged rewards allow (if all do, `value` is cut to that). `low` and `high` are the smallest and
-    largest of them. `interval` is the confidence interval.
+    largest of them. Members of `world` know more together than on their own, and its `value` is what they say together.
+    `interval` is the confidence interval.
     """
 
     policy: str

@@ -8,13 +8,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Bool, Float
 
 LAYER_NORM_EPS = 1e-5
 _POLAR_STEPS = 48  # a singular value of 1e-7 still grows to 1
 
 
 @partial(jax.jit, static_argnums=1)
-def orthogonal(key: Array, shape: tuple[int, int]) -> Array:
+def orthogonal(key: Array, shape: tuple[int, int]) -> Float[Array, "{shape[0]} {shape[1]}"]:
     """A random matrix with orthonormal rows or columns (whichever are fewer), uniformly distributed.
 
     It is the polar factor of a Gaussian matrix, by Newton–Schulz. A QR factorisation would do the same, but
@@ -32,12 +33,12 @@ def orthogonal(key: Array, shape: tuple[int, int]) -> Array:
     return jax.lax.fori_loop(0, _POLAR_STEPS, step, matrix)
 
 
-def _product(a: Array, b: Array) -> Array:
+def _product(a: Float[Array, "n k"], b: Float[Array, "k m"]) -> Float[Array, "n m"]:
     return jnp.matmul(a, b, precision=jax.lax.Precision.HIGHEST)
 
 
-def layer_norm(x: Array, used: Array | None = None) -> Array:
-    """Zero mean and unit variance over the last axis, or over its entries in `used` [d]; the others are 0 then."""
+def layer_norm(x: Float[Array, "*batch d"], used: Bool[Array, " d"] | None = None) -> Float[Array, "*batch d"]:
+    """Zero mean and unit variance over the last axis, or over its entries in `used`; the others are 0 then."""
     if used is None:
         centred = x - x.mean(axis=-1, keepdims=True)
         return centred * jax.lax.rsqrt((centred**2).mean(axis=-1, keepdims=True) + LAYER_NORM_EPS)
@@ -47,33 +48,33 @@ def layer_norm(x: Array, used: Array | None = None) -> Array:
     return centred * jax.lax.rsqrt((centred**2).sum(axis=-1, keepdims=True) / count + LAYER_NORM_EPS)
 
 
-def _for_each_row(vector: Array, rows: Array) -> Array:
-    """`vector` [d], shaped to meet rows [..., d]: broadcasting is said, never left to chance."""
+def _for_each_row(vector: Float[Array, " d"], rows: Float[Array, "*batch any"]) -> Float[Array, "*ones d"]:
+    """The vector, shaped to meet the rows: broadcasting is said, never left to chance."""
     return vector.reshape((1,) * (rows.ndim - 1) + vector.shape)
 
 
 class Linear(eqx.Module):
-    weight: Array  # [in, out]
-    bias: Array  # [out]
+    weight: Float[Array, "inputs outputs"]
+    bias: Float[Array, " outputs"]
 
     def __init__(self, key: Array, inputs: int, outputs: int):
         self.weight = orthogonal(key, (inputs, outputs))
         self.bias = jnp.zeros(outputs)
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: Float[Array, "*batch inputs"]) -> Float[Array, "*batch outputs"]:
         return x @ self.weight + _for_each_row(self.bias, x)
 
 
 class Norm(eqx.Module):
     """Layer normalisation with a learned scale and shift."""
 
-    scale: Array  # [d]
-    shift: Array  # [d]
+    scale: Float[Array, " d"]
+    shift: Float[Array, " d"]
 
     def __init__(self, size: int):
         self.scale, self.shift = jnp.ones(size), jnp.zeros(size)
 
-    def __call__(self, x: Array, used: Array | None = None) -> Array:
+    def __call__(self, x: Float[Array, "*batch d"], used: Bool[Array, " d"] | None = None) -> Float[Array, "*batch d"]:
         result = layer_norm(x, used) * _for_each_row(self.scale, x) + _for_each_row(self.shift, x)
         return result if used is None else result * _for_each_row(used.astype(x.dtype), x)
 
@@ -83,10 +84,7 @@ ACTIVATIONS = {"relu": jax.nn.relu, "silu": jax.nn.silu}
 
 
 class MLP(eqx.Module):
-    """`depth` layers of `width` (ReLU, if nothing else is said), then a linear head; orthogonal weights, zero biases.
-
-    Works on [..., in], but one example [in] is the way to think of it.
-    """
+    """`depth` layers of `width` (ReLU, if nothing else is said) and a linear head; orthogonal weights, zero biases."""
 
     hidden: list[Linear]
     norms: list[Norm]  # one per hidden layer, or none
@@ -110,7 +108,7 @@ class MLP(eqx.Module):
         self.head = Linear(keys[depth], sizes[depth], outputs)
         self.activation = activation
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: Float[Array, "*batch inputs"]) -> Float[Array, "*batch outputs"]:
         for place, layer in enumerate(self.hidden):
             x = layer(x)
             if self.norms:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import jax
 import optax
 from jax import Array
+from jaxtyping import Float
 
 
 class Learned(NamedTuple):
@@ -29,7 +30,11 @@ def start(params: Any, transform: optax.GradientTransformation) -> Learned:
 
 
 def descend(
-    state: Learned, gradient: Any, transform: optax.GradientTransformation, learning_rate: Array, tau: float
+    state: Learned,
+    gradient: Any,
+    transform: optax.GradientTransformation,
+    learning_rate: Float[Array, ""],
+    tau: float,
 ) -> Learned:
     """One step down the gradient, and the target a step of τ towards the new parameters."""
     direction, optimiser = transform.update(gradient, state.optimiser, state.params)
@@ -38,6 +43,6 @@ def descend(
     return Learned(params, target, optimiser)
 
 
-def huber(error: Array, delta: float) -> Array:
+def huber(error: Float[Array, "*batch"], delta: float) -> Float[Array, "*batch"]:
     """½e² where |e| ≤ δ, δ(|e| − ½δ) beyond."""
     return optax.huber_loss(error, delta=delta)

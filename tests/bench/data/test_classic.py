@@ -1,5 +1,7 @@
 """Classic control on arrays: the same steps as Gymnasium's, and the same values."""
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 import pytest
@@ -13,9 +15,9 @@ from ropeval.bench.data.worlds.environments import CLASSIC
 @pytest.mark.parametrize("name", CLASSIC)
 def test_every_step_is_gymnasiums(name):
     """Also the registration: Gymnasium's own time limit."""
-    world = CLASSIC[name][0]
+    world: Any = CLASSIC[name][0]
     assert CLASSIC[name][1] == gymnasium.spec(name).max_episode_steps
-    env = gymnasium.make(name, disable_env_checker=True)
+    env: Any = gymnasium.make(name, disable_env_checker=True)
     rng = np.random.default_rng(0)
     for episode in range(3):
         seen, _ = env.reset(seed=episode)
@@ -35,7 +37,7 @@ def test_every_step_is_gymnasiums(name):
 
 @pytest.mark.parametrize("name", CLASSIC)
 def test_first_states_are_gymnasiums(name):
-    world = CLASSIC[name][0]
+    world: Any = CLASSIC[name][0]
     env = gymnasium.make(name, disable_env_checker=True)
     theirs = np.array([env.reset(seed=seed)[0] for seed in range(1_500)])
     ours = world.physics.observe(world.physics.start(20_000, np.random.default_rng(0)))

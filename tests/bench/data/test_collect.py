@@ -33,6 +33,7 @@ def collected(toy, tmp_path_factory) -> Path:
     return data
 
 
+@pytest.mark.process
 def test_every_row_is_what_the_environment_did(toy, collected):
     log = load_task(toy, collected).dataset
     remaining = log.observations[:, 0]
@@ -85,6 +86,7 @@ def test_true_values_agree_with_arithmetic(toy, collected):
         assert abs(one.mean_reward.value - expected) < 4 * one.mean_reward.standard_error
 
 
+@pytest.mark.process
 def test_the_same_bits_with_any_number_of_processes(toy, collected, tmp_path):
     collect(toy, tmp_path, processes=3, truth_episodes=300)
     one, three = load_task(toy, collected), load_task(toy, tmp_path)
@@ -109,6 +111,7 @@ def start(data: Path, delay: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.process
 def test_killed_and_resumed_gives_the_same_bits(toy, collected, tmp_path):
     parts = tmp_path / toy.folder / "parts"
     process = start(tmp_path, "0.01")
@@ -126,6 +129,7 @@ def test_killed_and_resumed_gives_the_same_bits(toy, collected, tmp_path):
     assert read_truth(tmp_path / toy.folder) == read_truth(collected / toy.folder)
 
 
+@pytest.mark.process
 def test_an_interrupted_collection_is_not_mixed_with_another(toy, tmp_path):
     plan = tmp_path / toy.folder / "parts" / "plan.json"
     plan.parent.mkdir(parents=True)
@@ -159,6 +163,7 @@ def test_nothing_is_written_where_the_environment_cannot_be_made(toy, tmp_path, 
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.process
 def test_a_policy_that_does_not_fit_is_refused(toy, tmp_path):
     wrong = toy.model_copy(
         update={"policies": {**toy.policies, "evaluated": find_task("tiny/pendulum").policies["evaluated"]}}
@@ -167,6 +172,7 @@ def test_a_policy_that_does_not_fit_is_refused(toy, tmp_path):
         collect(wrong, tmp_path, processes=1, truth_episodes=2)
 
 
+@pytest.mark.process
 def test_the_pendulum_agrees_with_the_demos_truth(tmp_path):
     """A stochastic writer's log-probabilities, and values that 20,000 rollouts of other code gave.
 

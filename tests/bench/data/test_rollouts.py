@@ -9,6 +9,8 @@ import pytest
 from ropeval.bench.data.policy_files import LocatedPolicy
 from ropeval.bench.data.rollouts import play_log, play_value
 
+pytestmark = pytest.mark.process
+
 ENVIRONMENT = "toy_tasks:toy/Countdown-v0"
 QUARTER = LocatedPolicy("toy_tasks:quarter", None)
 

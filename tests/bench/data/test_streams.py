@@ -1,6 +1,7 @@
 """However a stream is cut, shuffled and interrupted, the same episodes are kept."""
 
 import random
+from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
@@ -30,7 +31,8 @@ def finish(stream: Stream, start: int, stop: int) -> None:
 def test_keeps_the_episodes_that_fit(tmp_path_factory, wanted, processes, unit, seed):
     choices = random.Random(seed)
     folder = tmp_path_factory.mktemp("stream")
-    stream, running = Stream("s", folder, wanted, unit), []
+    running: list[Any] = []
+    stream = Stream("s", folder, wanted, unit)
     while not stream.finished:
         while len(running) < 2 * processes and (part := stream.next_range(2 * processes)):
             running.append(part)
@@ -40,7 +42,8 @@ def test_keeps_the_episodes_that_fit(tmp_path_factory, wanted, processes, unit, 
             continue
         finish(stream, *running.pop(choices.randrange(len(running))))
     kept = [e for part, count in stream.kept() for e in range(part.start, part.start + count)]
-    expected, room = [], wanted
+    expected: list[int] = []
+    room = wanted
     while room >= (size := length_of(len(expected)) if unit == "transitions" else 1):
         expected.append(len(expected))
         room -= size
@@ -49,7 +52,7 @@ def test_keeps_the_episodes_that_fit(tmp_path_factory, wanted, processes, unit, 
 
 def test_nothing_is_played_beyond_what_is_needed(tmp_path):
     stream = Stream("s", tmp_path, 40, "episodes")
-    played = []
+    played: list[int] = []
     while (part := stream.next_range(4)) is not None:
         played += range(*part)
         finish(stream, *part)

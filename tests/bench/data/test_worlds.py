@@ -1,5 +1,7 @@
 """The small worlds: exact answers against simulation, and their policies against what they say of themselves."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -100,7 +102,7 @@ def test_propensities_are_frequencies():
 
 
 def test_what_is_no_state_counts_as_the_nearest_one():
-    policy = epidemic.policies.fair
+    policy: Any = epidemic.policies.fair
     at = lambda *seen: policy.probabilities(np.array([seen], np.float32))[0]  # noqa: E731
     np.testing.assert_array_equal(at(20.2, 2.9), at(20, 3))
     np.testing.assert_array_equal(at(-3, 99), at(0, 24))

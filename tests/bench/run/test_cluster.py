@@ -12,6 +12,8 @@ from tests.bench.run.toy_study import scores, write_toml
 pytest.importorskip("ray", reason="Ray is not installed")
 
 
+@pytest.mark.process
+@pytest.mark.training
 def test_a_node_dies_and_the_rows_are_the_same(finished, data, tmp_path):
     from ray.cluster_utils import Cluster
 

@@ -44,6 +44,7 @@ def test_a_method_without_an_answer_is_recorded_with_its_reason(finished):
     assert "deterministic" in failure["error"]
 
 
+@pytest.mark.training
 def test_members_do_not_depend_on_their_unit(finished, data, tmp_path, monkeypatch):
     monkeypatch.setattr("ropeval.bench.run.local.LARGEST_UNIT", {"cpu": 3, "gpu": 3})
     run(STUDY.model_copy(update={"methods": ["rope+fqe"]}), tmp_path / "s", data)
@@ -54,6 +55,7 @@ def test_members_do_not_depend_on_their_unit(finished, data, tmp_path, monkeypat
     )
 
 
+@pytest.mark.training
 def test_what_is_there_is_not_run_again_and_a_study_can_grow(data, tmp_path):
     small = STUDY.model_copy(update={"methods": ["fqe"], "grid": {}})
     run(small, tmp_path / "s", data)
@@ -82,6 +84,7 @@ def test_to_be_interrupted_is_no_failure(data, tmp_path, monkeypatch):
     assert not list(store.failures())
 
 
+@pytest.mark.training
 def test_a_failing_unit_does_not_stop_the_rest_and_is_tried_again(data, tmp_path, monkeypatch):
     def broken(*arguments):
         raise ZeroDivisionError("as planned")
@@ -98,6 +101,7 @@ def test_a_failing_unit_does_not_stop_the_rest_and_is_tried_again(data, tmp_path
     assert Store(tmp_path / "s").failures() == []
 
 
+@pytest.mark.process
 def test_rows_of_another_log_are_refused(finished, data, tmp_path):
     collect(find_task(TASK), tmp_path, seed=1, processes=1, truth_episodes=5)
     with pytest.raises(UserError, match="other data"):
@@ -106,6 +110,7 @@ def test_rows_of_another_log_are_refused(finished, data, tmp_path):
         run_study(STUDY.model_copy(update={"methods": ["lspe"], "grid": {}}), [TASK], Store(finished), tmp_path)
 
 
+@pytest.mark.training
 def test_damaged_rows_are_named_whichever_method_is_run(data, tmp_path):
     one = STUDY.model_copy(update={"methods": ["fqe"], "grid": {}})
     run(one, tmp_path / "s", data)
@@ -139,6 +144,7 @@ def test_status_counts_what_is_done_and_what_runs(finished):
     assert states[3].steps == 40
 
 
+@pytest.mark.process
 def test_two_processes_one_of_them_killed_and_then_resumed(finished, data, tmp_path, capsys):
     study, out = write_toml(tmp_path / "toy.toml"), tmp_path / "out"
     words = ["run", str(study), "--out", str(out), "--data", str(data), "--resume"]
@@ -184,6 +190,7 @@ class TestManyPolicies:
 
         return judged
 
+    @pytest.mark.training
     def test_each_policy_has_its_rows_and_its_truth(self, judge, data, tmp_path):
         judge(*self.NAMES)
         outcome = run(self.ONE, tmp_path / "s", data)
@@ -196,6 +203,7 @@ class TestManyPolicies:
         assert means["estimate"].n_unique() == 3
         assert set(load_curves(tmp_path / "s")["policy"]) == set(self.NAMES)
 
+    @pytest.mark.training
     def test_a_policy_that_came_later_is_judged_alone(self, judge, data, tmp_path):
         judge("half", "none")
         run(self.ONE, tmp_path / "s", data)
@@ -207,6 +215,7 @@ class TestManyPolicies:
         assert load_rows(tmp_path / "s").group_by("policy").len()["len"].to_list() == [4, 4, 4]
         assert run(self.ONE, tmp_path / "s", data, resume=True).skipped == 4
 
+    @pytest.mark.training
     def test_alone_or_in_company_a_policy_has_the_same_numbers(self, judge, data, tmp_path):
         for name, policies in (("all", self.NAMES), ("one", ("none",))):
             judge(*policies)
@@ -215,6 +224,7 @@ class TestManyPolicies:
             load_rows(tmp_path / "all").filter(policy="none").select(SCORES).sort(SCORES[:4])
         )
 
+    @pytest.mark.training
     def test_one_that_is_refused_does_not_stop_the_others(self, judge, data, tmp_path, monkeypatch):
         def no_half(dataset, policy):
             if policy.name == "half":
@@ -235,6 +245,7 @@ class TestManyPolicies:
         assert set(load_rows(tmp_path / "s").filter(method="fqe")["policy"]) == set(self.NAMES)
         assert Store(tmp_path / "s").failures() == []
 
+    @pytest.mark.training
     def test_what_all_policies_share_is_made_and_kept_once(self, judge, data, tmp_path):
         small = {"width": 8, "depth": 1, "batch": 8, "rollouts": 10}
         study = self.ONE.model_copy(update={"methods": ["model", "fqe"], "settings": {"fqe": SMALL, "model": small}})
@@ -250,12 +261,14 @@ class TestManyPolicies:
         found = {case for case, method, *_ in gather(curves, rows) if method == "model"}
         assert found == {f"toy/countdown · {name}" for name in self.NAMES}
 
+    @pytest.mark.training
     def test_a_study_of_one_split_judges_its_policies(self, judge, data, tmp_path):
         judge(*self.NAMES)
         run(self.ONE.model_copy(update={"split": "test"}), tmp_path / "s", data)
         rows = load_rows(tmp_path / "s")
         assert set(rows.select("policy", "split").iter_rows()) == {("half", "test")}
 
+    @pytest.mark.training
     def test_status_counts_a_member_when_all_policies_are_done(self, judge, data, tmp_path):
         judge("half", "none")
         run(self.ONE, tmp_path / "s", data)

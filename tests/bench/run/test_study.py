@@ -1,6 +1,7 @@
 """Study files: what they may say, and what they are resolved into."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -30,10 +31,10 @@ def test_the_paper_s_study_is_the_paper_s():
     assert study.seeds == 20
     rope = study.make("rope+fqe", study.settings_of("rope+fqe")[0])
     for part in ("rope", "fqe"):
-        config = rope.configs[part]
+        config: Any = rope.configs[part]
         assert (config.steps, config.learning_rate, config.batch) == (300_000, 1e-5, 512)
     assert len(study.settings_of("rope+fqe")) == 9
-    assert study.make("fqe-deep", {}).configs["fqe-deep"].steps == 500_000
+    assert study.make("fqe-deep", {}).stages["fqe-deep"] == 500_000
 
 
 def test_what_can_train_together_is_one_group_and_shapes_are_apart():
@@ -68,7 +69,7 @@ def test_default_setting_is_recognised():
 
 def test_steps_go_to_every_part_and_settings_win():
     study = make(steps=7, settings={"rope": {"steps": 9}})
-    configs = study.make("rope+fqe", {}).configs
+    configs: Any = study.make("rope+fqe", {}).configs
     assert (configs["rope"].steps, configs["fqe"].steps) == (9, 7)
 
 

@@ -1,7 +1,9 @@
 """What a unit leaves behind: rows that know what they came from, and curves."""
 
 import json
+import sys
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +15,7 @@ from ropeval.bench.results.rows import load_curves, load_rows
 from ropeval.bench.run.local import run_study
 from ropeval.bench.run.store import Store
 from ropeval.evaluation.evaluate import evaluate
+from ropeval.evaluation.fit import fit
 from ropeval.evaluation.result import Finding
 from tests.bench.run.toy_study import STUDY, TASK, run
 
@@ -42,6 +45,7 @@ def test_curves_show_estimate_loss_and_features(finished):
     np.testing.assert_allclose(last.sort("seed")["value"], final, rtol=1e-5)
 
 
+@pytest.mark.training
 def test_seconds_are_those_of_all_attempts(data, tmp_path, monkeypatch):
     study, store = STUDY.model_copy(update={"methods": ["fqe"], "grid": {}}), Store(tmp_path / "s")
     store.create(study, resume=False)
@@ -61,6 +65,7 @@ def test_seconds_are_those_of_all_attempts(data, tmp_path, monkeypatch):
     assert seconds.is_between(3600, 2 * 3600).all()
 
 
+@pytest.mark.training
 def test_each_row_has_the_warnings_of_its_member(data, tmp_path, monkeypatch):
     def second_member(features):
         return [Finding("collapse", "severe", f"member {i} collapsed", "beware") if i == 1 else None for i in range(8)]
@@ -74,6 +79,7 @@ def test_each_row_has_the_warnings_of_its_member(data, tmp_path, monkeypatch):
     assert set(rows.filter(method="fqe")["warnings"]) == {"[]"}
 
 
+@pytest.mark.training
 def test_a_study_that_resamples_gives_one_row_with_an_interval(data, tmp_path):
     study = STUDY.model_copy(update={"methods": ["fqe", "rope+fqe"], "seeds": 4, "resample": True})
     outcome = run(study, tmp_path / "s", data)
@@ -91,7 +97,21 @@ def test_a_study_that_resamples_gives_one_row_with_an_interval(data, tmp_path):
     assert run(study, tmp_path / "s", data, resume=True).members == 0
 
 
-def test_a_resampled_row_is_what_evaluate_says(data, tmp_path):
+@pytest.mark.training
+@pytest.mark.parametrize(
+    ("shares", "left_out", "kind"),
+    [((0.2, 0.3, 0.4), 0, "t"), ((0.2, 0.3, 3.0), 1, "t"), ((3.0, 3.1, 3.2), 0, "bounds")],
+)
+def test_a_resampled_row_is_what_evaluate_says(data, tmp_path, monkeypatch, shares, left_out, kind):
+    """Also where members are beyond all that the rewards allow. `shares` of the largest value is what they say."""
+
+    def say(problem, method, run):
+        fitted = fit(problem, method, run)
+        values = np.array(shares) * problem.log.bounds.reach
+        return replace(fitted, estimated=replace(fitted.estimated, values=values)) if method.name == "fqe" else fitted
+
+    monkeypatch.setattr("ropeval.bench.run.unit.fit", say)
+    monkeypatch.setattr(sys.modules["ropeval.evaluation.evaluate"], "fit", say)
     study = STUDY.model_copy(update={"methods": ["fqe"], "grid": {}, "seeds": 3, "resample": True})
     run(study, tmp_path / "s", data)
     row = load_rows(tmp_path / "s").filter(method="fqe").row(0, named=True)
@@ -102,3 +122,5 @@ def test_a_resampled_row_is_what_evaluate_says(data, tmp_path):
     )
     assert row["estimate"] == pytest.approx(known.value)
     assert (row["low"], row["high"]) == pytest.approx((known.interval.low, known.interval.high))
+    assert json.loads(row["extras"])["left_out"] == len(known.left_out) == left_out
+    assert known.interval.kind == kind

@@ -8,6 +8,8 @@ import pytest
 
 from ropeval.data import load_dataset
 
+pytestmark = pytest.mark.process
+
 SAMPLES = Path(__file__).parents[1] / "samples"
 
 

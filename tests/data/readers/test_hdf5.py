@@ -2,9 +2,12 @@
 
 import h5py
 import numpy as np
+import pytest
 
 from ropeval.data import load_dataset
 from tests.data import logs
+
+pytestmark = pytest.mark.process
 
 
 def test_d4rl_without_next_observations_drops_what_has_no_successor(tmp_path):

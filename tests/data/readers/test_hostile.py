@@ -15,6 +15,8 @@ from ropeval.errors import UserError
 from tests.data import logs
 from tests.fuzz.guard import guarded
 
+pytestmark = pytest.mark.process
+
 HUGE = 1 << 38  # elements
 
 

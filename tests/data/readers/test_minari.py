@@ -8,6 +8,8 @@ from gymnasium import spaces
 from ropeval.data import load_dataset
 from ropeval.errors import UserError
 
+pytestmark = pytest.mark.process
+
 
 class Branching(gymnasium.Env):
     """Nothing of interest happens, in a space with every kind of branch and leaf."""

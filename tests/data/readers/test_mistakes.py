@@ -14,6 +14,8 @@ from ropeval.data import load_dataset
 from ropeval.errors import UserError
 from tests.data import logs
 
+pytestmark = pytest.mark.process
+
 TERMINALS, TIMEOUTS = "terminals", "timeouts"
 
 

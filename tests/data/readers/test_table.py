@@ -30,6 +30,7 @@ MAPPING = ["observations=age,bp*", "actions=drug", "rewards=score", "termination
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.process
 def test_a_table_from_a_database(tmp_path, ending):
     path = tmp_path / f"visits.{ending}"
     getattr(clinic(), f"write_{ending}")(path)
@@ -51,6 +52,7 @@ def test_semicolons_are_seen(tmp_path):
     assert len(load_dataset(path, parse_columns(MAPPING))) == 4
 
 
+@pytest.mark.process
 def test_lists_in_parquet_are_vectors(tmp_path):
     columns = logs.make_columns()
     table = {k: v.tolist() if v.ndim == 2 else v for k, v in columns.items()}
@@ -107,6 +109,7 @@ def test_a_column_that_is_there_twice_is_not_chosen_among(tmp_path):
 
 
 @pytest.mark.parametrize("ids", [[float("nan")] + [1.0] * 11, [None] + [1] * 11, [None] + ["a"] * 11])
+@pytest.mark.process
 def test_an_episode_without_a_name_is_refused(tmp_path, ids):
     frame = logs.frame(logs.make_columns()).with_columns(polars.Series("episode_ids", ids, strict=False))
     frame.drop("time").write_parquet(tmp_path / "log.parquet")
@@ -115,6 +118,7 @@ def test_an_episode_without_a_name_is_refused(tmp_path, ids):
 
 
 @pytest.mark.parametrize("count", [3.9, None, "three", float("nan"), float("inf"), True])
+@pytest.mark.process
 def test_a_number_of_actions_that_is_none(tmp_path, count):
     frame = logs.frame(logs.make_columns(discrete=True)).with_columns(polars.Series("num_actions", [count] * 12))
     frame.write_parquet(tmp_path / "log.parquet")

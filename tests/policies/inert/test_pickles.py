@@ -42,7 +42,11 @@ def numpy_array(shape=(2, 2), dtype=("f4", False, True), content=b"\0" * 16, for
 
     class State:
         def __reduce__(self):
-            return np._core.multiarray._reconstruct, (np.ndarray, (0,), b"b"), (1, shape, Kind(), fortran, content)
+            return (
+                vars(np)["_core"].multiarray._reconstruct,
+                (np.ndarray, (0,), b"b"),
+                (1, shape, Kind(), fortran, content),
+            )
 
     class Kind:
         def __reduce__(self):

@@ -1,5 +1,7 @@
 """`.npz` policies: what is read, and what is refused by name."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,7 @@ def test_bad_policy_files_are_refused_by_name(tmp_path, change, message):
     assert "policy" in str(caught.value)
 
 
-NPZ = {
+NPZ: dict[str, tuple[dict[str, Any], str]] = {
     "a bias is missing": ({"fc1_b": None}, "missing fc1_b"),
     "no output layer": ({"mean_w": None}, "missing mean_w"),
     "no standard deviation": ({"logstd_w": None}, "missing logstd_w"),
@@ -68,7 +70,7 @@ def test_npz(mistake, tmp_path):
         for name, value in content.items()
         if isinstance(value, np.ndarray)
     }
-    np.savez(tmp_path / "policy.npz", **{k: v for k, v in (arrays | changes).items() if v is not None})
+    np.savez(tmp_path / "policy.npz", **{k: v for k, v in {**arrays, **changes}.items() if v is not None})
     assert match in told(tmp_path / "policy.npz")
 
 

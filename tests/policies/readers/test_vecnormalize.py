@@ -1,6 +1,7 @@
 """Statistics that come with a policy."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,8 @@ RNG = np.random.default_rng(0)
 
 
 def test_statistics_from_plain_arrays(tmp_path, expected):
-    statistics = load_policy(f"{FILES / 'ppo_normalised.zip'}+{FILES / 'vecnormalize.pkl'}").statistics
+    policy: Any = load_policy(f"{FILES / 'ppo_normalised.zip'}+{FILES / 'vecnormalize.pkl'}")
+    statistics = policy.statistics
     np.savez(tmp_path / "s.npz", mean=statistics.mean, var=statistics.variance, clip=2.0)
     one = load_policy(f"{FILES / 'ppo_normalised.zip'}+{FILES / 'vecnormalize.pkl'}@mean")
     other = load_policy(f"{FILES / 'ppo_normalised.zip'}+{tmp_path / 's.npz'}@mean")

@@ -107,6 +107,7 @@ def test_both_dresses_of_the_palette_are_in_the_page():
 # ---- in a real browser
 
 
+@pytest.mark.process
 def test_it_draws_asks_for_nothing_and_complains_of_nothing(open_page):
     opened = open_page(example().html())
     assert opened.page.locator(".plot .main-svg").count() >= 2

@@ -87,6 +87,7 @@ def test_many_policies_stay_a_page(tmp_path):
     assert html.count('class="plot"') == 1 + 1 + 12 + 12 + 1 + 1
 
 
+@pytest.mark.process
 def test_nothing_but_divergence(open_page):
     outcome = Outcome([estimate("left", "fqe", None), estimate("left", "rope+fqe", None)])
     html = run_page(outcome).html()

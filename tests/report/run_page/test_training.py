@@ -69,7 +69,7 @@ def test_features_from_zero_and_their_last_values(outcome):
 
 def test_without_curves_there_is_nothing_to_draw(tmp_path):
     bare = Outcome(estimates())
-    assert estimates_chart(bare) is loss_chart(bare) is feature_chart(bare) is feature_table(bare) is None
+    assert all(made(bare) is None for made in (estimates_chart, loss_chart, feature_chart, feature_table))
     (folder(tmp_path) / "curves.parquet").unlink()
     draw_curves(tmp_path)
     assert not (tmp_path / "curves.png").exists()

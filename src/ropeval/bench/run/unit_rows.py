@@ -11,10 +11,11 @@ from ropeval.bench.data.task_data import TaskData
 from ropeval.bench.data.truth import PolicyTruth
 from ropeval.bench.run.schema import TRUTHS
 from ropeval.bench.run.study import Study, Unit, canonical
+from ropeval.evaluation.conclude import conclude
 from ropeval.evaluation.diagnosis.about_fit import collapsed_members
 from ropeval.evaluation.diagnosis.evidence import diverged_members
 from ropeval.evaluation.fit import Fitted
-from ropeval.evaluation.interval import WIDENED, make_interval
+from ropeval.evaluation.methods import Method
 from ropeval.evaluation.result import Finding
 from ropeval.learning.engine import Run, Trained
 
@@ -22,7 +23,7 @@ Row = dict[str, Any]
 
 
 def member_rows(study: Study, unit: Unit, fitted: Fitted) -> list[Row]:
-    """A row for each member."""
+    """A row for each member, as it came out: to be compared with others, it is neither left out nor cut to bounds."""
     members = len(unit.members)
     values = np.broadcast_to(fitted.estimated.values, members)  # one value where nothing is random
     diverged = diverged_members(fitted.trained, values, fitted.problem.reward_bound)
@@ -41,26 +42,24 @@ def member_rows(study: Study, unit: Unit, fitted: Fitted) -> list[Row]:
     ]
 
 
-def resampled_row(study: Study, unit: Unit, fitted: Fitted, run: Run) -> list[Row]:
-    """One row: the mean of the members that did not diverge, and the interval that their resamples of the log give."""
-    estimated = fitted.estimated
-    diverged = diverged_members(fitted.trained, estimated.values, fitted.problem.reward_bound)
-    value, replicates = estimated.answer(diverged)
-    widened = WIDENED["learned" if estimated.replicates is None else "exact"]
-    interval = make_interval(value, replicates, fitted.problem.dataset.num_episodes, widened=widened)
+def resampled_row(study: Study, unit: Unit, method: Method, fitted: Fitted, run: Run) -> list[Row]:
+    """One row: the estimate and the interval that `evaluate` would give."""
+    said = conclude(fitted, method, run.resamples)
+    replicates = said.replicates
     about = {
         "members": run.members,
-        "diverged": int(diverged.sum()),
+        "diverged": int(said.diverged.sum()),
+        "left_out": int(said.left_out.sum()),
         "spread": _finite(np.nanstd(replicates, ddof=1)) if np.isfinite(replicates).sum() > 1 else None,
     }
     collapses = collapsed_members(fitted.features) if fitted.features is not None else []
     return [
         _member(study, unit, 0)
         | {
-            "estimate": value,
-            "low": interval.low if interval else None,
-            "high": interval.high if interval else None,
-            "diverged": value is None,
+            "estimate": said.value,
+            "low": said.interval.low if said.interval else None,
+            "high": said.interval.high if said.interval else None,
+            "diverged": said.value is None,
             "diverged_at": int(_diverged_at(fitted.trained, run.members).max()),
             "warnings": _warnings(fitted, [c for c in collapses if c][:1]),
             "extras": canonical(about | _extras(fitted)),

@@ -208,6 +208,7 @@ def test_the_same_rows_give_the_same_report(tmp_path):
     assert pages[0] == pages[1]
 
 
+@pytest.mark.process
 def test_several_processes_draw_what_one_would(tmp_path, monkeypatch):
     folder = write_study(tmp_path / "study", runs("t", "fqe", [101.0, 102.0]) + runs("t", "mean-reward", [90.0]))
     monkeypatch.setattr("ropeval.bench.results.report.write.MANY_PANELS", 0)
