@@ -17,6 +17,7 @@ from tests.estimators.world.logs import QUICK, SMALL, log_of, resampled
 from tests.problems import Chain, LinearQuadratic
 from tests.tiny import tiny_log
 
+pytestmark = pytest.mark.training
 IDLE = CallablePolicy(lambda o: np.zeros((len(o), 1)), deterministic=True, name="idle")
 
 
