@@ -37,7 +37,7 @@ def dataset():
 @pytest.fixture
 def trainings(monkeypatch):
     """The stages whose training was asked for, in order."""
-    asked = []
+    asked: list[str] = []
 
     def counting(train):
         def counted(learner, data, hyper, steps, run, *stage, **options):
