@@ -106,7 +106,8 @@ def make_methods(options: Options) -> list[Method]:
         for part, entry in parts().items():
             if "steps" in entry.config.model_fields:
                 overrides[part] = {"steps": options.steps, **overrides.get(part, {})}
-    methods = [make_method(name, overrides, options.preset) for name in dict.fromkeys(options.method)]
+    names = dict.fromkeys(ALIASES.get(name, name) for name in options.method)
+    methods = [make_method(name, overrides, options.preset) for name in names]
     for part, fields in options.settings.items():
         if fields and not any(part in method.configs for method in methods):
             raise UserError(

@@ -13,6 +13,7 @@ from tests.estimators.world.logs import QUICK, SMALL, log_of, resampled, simulat
 from tests.problems import LinearQuadratic
 from tests.tiny import tiny_log
 
+pytestmark = pytest.mark.training
 EPISODES = 300
 
 

@@ -49,6 +49,7 @@ def test_streamed_rows_are_the_same_bits(both, nothing_held):
         np.testing.assert_array_equal(getattr(streamed.rows, name), getattr(held.rows, name))
 
 
+@pytest.mark.training
 def test_streamed_logs_give_the_same_simulator(both, nothing_held):
     log, mapped = both
     held = simulator_of(log)
