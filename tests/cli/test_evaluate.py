@@ -19,7 +19,9 @@ from ropeval.cli.main import main
 from ropeval.files import locked
 from tests.problems import LinearQuadratic
 
-SMALL = {part: ["--set", f"{part}.width=16", "--set", f"{part}.depth=1"] for part in ("fqe", "rope", "fqe-clip", "world")}
+SMALL = {
+    part: ["--set", f"{part}.width=16", "--set", f"{part}.depth=1"] for part in ("fqe", "rope", "fqe-clip", "world")
+}
 SHORT = ["--members", "2", "--steps", "40", "--draws", "1", "--gamma", "0.9"]
 FQE = [*SHORT, *SMALL["fqe"]]
 FAST = [*FQE, *SMALL["rope"]]

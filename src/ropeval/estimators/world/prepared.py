@@ -165,9 +165,10 @@ class Look(NamedTuple):
 def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dataset: Dataset, run: Run) -> Look:
     rows = np.arange(0, data.size, max(1, data.size // LOOKED_AT))
     some = data.block(rows)
-    unseen = _unseen(dataset, run, rows)
-    asked = np.where(unseen.any(axis=0), unseen, True)  # of a row that all have seen, all are asked
-    share = jnp.asarray(asked / asked.sum(axis=0), jnp.float32)
+    sound = np.asarray(weights)[:, None] > 0
+    unseen = _unseen(dataset, run, rows) & sound
+    asked = np.where(unseen.any(axis=0), unseen, sound)  # of a row that all have seen, all are asked
+    share = jnp.asarray(asked / np.maximum(1, asked.sum(axis=0)), jnp.float32)
     apart, residual, variance = _compare(nets, weights, units, some.x, some.next_x[:, 0], share)
     usual = np.maximum(np.quantile(np.asarray(apart), USUAL, axis=0), LEAST_APART).astype(np.float32)
     goes_on = ~dataset.terminations[rows]
@@ -186,7 +187,8 @@ def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dat
 
 def _pool(residual: Floats, noisy: NDArray[np.bool_]) -> Floats:
     """[P, D] residuals [n, D] to draw from: their mean is the model's error, the rest is noise where there is any."""
-    return np.resize((residual - residual.mean(axis=0)) * noisy, (POOL, len(noisy))).astype(np.float32)
+    pool = np.resize(residual, (POOL, len(noisy)))  # some come once more than others: so the mean is that of the pool
+    return ((pool - pool.mean(axis=0)) * noisy).astype(np.float32)
 
 
 @jax.jit

@@ -92,8 +92,10 @@ def make_units(dataset: Dataset) -> Units:
     columns = np.array(moving, int)
     change_mean, change_std = normaliser((following - states)[goes_on][:, columns])
     low, high = _range(dataset)
+    whole = tuple(bool((seen[:, column] == np.round(seen[:, column])).all()) for column in moving)
     margin = np.zeros_like(low)
     margin[columns] = MARGIN * (high - low)[columns]
+    margin[columns] = np.where(whole, np.floor(margin[columns]), margin[columns])  # a bound is a value, too
     width = dataset.num_actions
     action_mean, action_std = (
         normaliser(take(dataset.actions, rows))
@@ -105,8 +107,7 @@ def make_units(dataset: Dataset) -> Units:
     return Units(
         state_mean, state_std, action_mean, action_std, change_mean, change_std, reward_mean[0], reward_std[0],
         low - margin, high + margin, dataset.rewards.min(), dataset.rewards.max(),
-        np.float32(dataset.terminations.any()), tuple(choice.values for choice in choices), moving,
-        tuple(bool((seen[:, column] == np.round(seen[:, column])).all()) for column in moving),
+        np.float32(dataset.terminations.any()), tuple(choice.values for choice in choices), moving, whole,
         tuple(choice.columns for choice in choices), width,
     )  # fmt: skip
 

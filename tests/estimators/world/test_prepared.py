@@ -1,0 +1,91 @@
+"""What is made once per log: the log's own returns, noise, replays, and members that are left out."""
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ropeval.estimators.world.prepared import UNFINISHED, log_returns
+from tests.estimators.world.logs import QUICK, SMALL, log_of, resampled, simulator_of
+from tests.problems import LinearQuadratic
+from tests.tiny import tiny_log
+
+EPISODES = 300
+
+
+@given(
+    ends=st.lists(st.sampled_from(["goes on", "terminates", "cut off"]), min_size=1, max_size=40),
+    gamma=st.sampled_from([0.0, 0.5, 0.9]),
+)
+def test_log_returns_by_brute_force(ends, gamma):
+    """Every row on its own: rewards to the end of the episode, then the mean reward for ever if it was cut off."""
+    ends[-1] = "cut off" if ends[-1] == "goes on" else ends[-1]
+    terminates, cut = (np.array([end == kind for end in ends]) for kind in ("terminates", "cut off"))
+    rewards = np.random.default_rng(len(ends)).standard_normal(len(ends)).astype(np.float32)
+    states = np.zeros((len(ends), 1))
+    log = log_of(states, states, rewards=rewards, ends=terminates, cuts=cut)
+    returns, beyond = [], []
+    for row in range(len(ends)):
+        last = row + next(k for k, end in enumerate(ends[row:]) if end != "goes on")
+        steps = np.arange(last + 1 - row)
+        left = gamma ** len(steps) * cut[last]
+        returns.append((gamma**steps * rewards[row : last + 1]).sum() + left * rewards.mean() / (1 - gamma))
+        beyond.append(left)
+    found = log_returns(log, gamma)
+    np.testing.assert_allclose(found.returns, returns, rtol=1e-5, atol=1e-5)
+    known = np.array(beyond) <= UNFINISHED
+    np.testing.assert_array_equal(found.known, known if known.any() else True)  # all of them where there is none
+
+
+def test_returns_that_are_not_known_weigh_nothing():
+    log = LinearQuadratic().log(5, length=60)
+    found = log_returns(log, 0.9)
+    far = np.arange(60) < 60 - np.log(UNFINISHED) / np.log(0.9)
+    np.testing.assert_array_equal(found.known, np.tile(far, 5))
+    world = simulator_of(log)
+    assert float(world.simulator.value_low) == pytest.approx(found.returns[found.known].min())
+    assert float(world.simulator.value_high) == pytest.approx(found.returns[found.known].max())
+
+
+@pytest.mark.parametrize(("noise", "noisy"), [(0.0, ()), (0.3, (0, 1))])
+def test_noise_is_found_where_there_is_some(noise, noisy):
+    log = LinearQuadratic(noise=noise).log(EPISODES)
+    world = simulator_of(log, chosen=SMALL)
+    assert world.noisy == noisy
+    drawn = np.asarray(world.simulator.noise) * np.asarray(world.simulator.units.change_std)
+    np.testing.assert_allclose(drawn.std(axis=1), noise, rtol=0.15)  # of both members and of their mean
+    np.testing.assert_allclose(drawn.mean(axis=1), 0, atol=1e-5)
+
+
+def test_replayed_episodes_earn_what_they_earned():
+    """Within a tenth of how much episodes differ, at one step and at ten; no episode is longer."""
+    world = simulator_of(LinearQuadratic(noise=0.0).log(EPISODES), chosen=SMALL)
+    assert [replay.steps for replay in world.replays] == [1, 10]
+    for replay in world.replays:
+        assert replay.predicted == pytest.approx(replay.logged, abs=0.1 * replay.logged_std)
+        assert replay.error < 0.2 * replay.logged_std
+        assert replay.episodes == 64
+
+
+def test_a_broken_member_has_no_say():
+    """One member's learning rate is absurd. What is left is what the other one would have said alone."""
+    log = tiny_log("continuous")
+    run = resampled(log)
+    broken = simulator_of(log, run=replace(run, settings={"world.learning_rate": [1e-3, 1e30]}))
+    alone = simulator_of(log, run=resampled(log, members=1))
+    np.testing.assert_array_equal(broken.good, [True, False])
+    np.testing.assert_array_equal(broken.simulator.weights, [1.0, 0.0])
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(broken.simulator))
+    np.testing.assert_allclose(broken.simulator.noise[-1], alone.simulator.noise[-1], atol=1e-3)
+    np.testing.assert_array_equal(broken.simulator.usual, alone.simulator.usual)
+    np.testing.assert_allclose(broken.replays[0], alone.replays[0], rtol=1e-3)  # one step, before noise plays a part
+
+
+def test_all_members_broken_is_no_traceback():
+    log = tiny_log("continuous")
+    world = simulator_of(log, run=replace(resampled(log), settings={"world.learning_rate": [1e30, 1e30]}))
+    assert not world.good.any()
+    assert world.sizes.steps == QUICK["steps"]

@@ -1,0 +1,200 @@
+"""The estimator where answers are known, and where there is little to know."""
+
+import numpy as np
+import pytest
+
+from ropeval.bench.data.worlds import inventory
+from ropeval.data import Dataset, make_problem
+from ropeval.errors import UserError
+from ropeval.estimators import ESTIMATORS
+from ropeval.estimators.world import WorldConfig, first_states, horizon_for
+from ropeval.evaluation.evaluate import evaluate
+from ropeval.learning.engine import Run, member_keys
+from ropeval.policies import CallablePolicy
+from tests.estimators.world.logs import QUICK, SMALL, log_of, resampled
+from tests.problems import Chain, LinearQuadratic
+from tests.tiny import tiny_log
+
+IDLE = CallablePolicy(lambda o: np.zeros((len(o), 1)), deterministic=True, name="idle")
+
+
+def ask(log, policy, gamma=0.9, members=2, chosen=QUICK, method="world", **options):
+    return evaluate(log, policy, method, gamma=gamma, members=members, settings={"world": chosen}, **options)
+
+
+# --- exact answers --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("right", [0.7, 1.0])
+def test_lands_on_the_chain(right):
+    """Within 0.05 of values of about 0.3 and 0.6, for stochastic and deterministic policies, from one-hot states."""
+    chain = Chain(size=3, gamma=0.8)
+    found = ask(chain.log(500, length=20), chain.policy(right), gamma=0.8, chosen=SMALL)
+    assert found.value == pytest.approx(chain.values(right)[1], abs=0.05)
+    assert found.extras["fallback"] < 0.01
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.5])
+@pytest.mark.parametrize("sigma", [0.0, 0.5])
+def test_lands_on_the_linear_quadratic_problem(sigma, noise):
+    """Within 10 %, although episodes are cut off after ten steps; with more noise half of the value is due to it."""
+    problem = LinearQuadratic(noise=noise)
+    log = problem.log(600)
+    found = ask(log, problem.policy(sigma), chosen=SMALL)
+    assert found.value == pytest.approx(problem.value_at(log.initial_observations, sigma), rel=0.1)
+    assert found.extras["noisy_columns"]
+
+
+def test_constant_reward_for_ever_is_exact():
+    log = tiny_log("continuous")
+    log = Dataset(**(log.__dict__ | {"rewards": np.full(len(log), 2.0, np.float32)}))
+    found = ask(log, LinearQuadratic().policy(0.5))
+    assert found.value == pytest.approx(20.0, rel=1e-5)
+    assert found.members == pytest.approx([20.0, 20.0], rel=1e-5)
+
+
+def play(table, policies, episodes: int, length: int) -> Dataset:
+    """Every policy's episodes in a world of the suite, cut off after `length` steps."""
+    rng = np.random.default_rng(0)
+    state = rng.choice(len(table.d0), (len(policies), episodes), p=table.d0)
+    steps = []
+    for _ in range(length):
+        seen = table.observations[state].astype(np.float32)
+        action = np.stack([policy.sample(own, rng) for policy, own in zip(policies, seen, strict=True)])
+        reach = table.P[state, action].cumsum(axis=-1)
+        following = (reach <= rng.random(state.shape)[..., None] * reach[..., -1:]).sum(axis=-1)
+        reward = table.rewards[state, action, following]
+        steps.append((seen, action, reward, table.observations[following]))
+        state = following
+    seen, action, reward, following = (
+        np.stack(column, axis=2).reshape(-1, *column[0].shape[2:]) for column in zip(*steps, strict=True)
+    )
+    return log_of(seen, following, action, reward, cuts=np.arange(len(seen)) % length == length - 1)
+
+
+def test_lands_on_the_suites_inventory():
+    """Within a tenth of what lies between its weakest policy and its best, from a log of weak and good decisions."""
+    table, policies = inventory.world(), inventory.policies
+    log = play(table, [policies.weak, policies.good], episodes=100, length=inventory.TIME_LIMIT)
+    truth = {name: table.answer(getattr(policies, name), inventory.GAMMA, 1).discounted for name in ("weakest", "best")}
+    for name, value in truth.items():
+        found = ask(log, getattr(policies, name), inventory.GAMMA, chosen=SMALL | {"rollouts": 256})
+        assert found.value == pytest.approx(value, abs=0.1 * (truth["best"] - truth["weakest"]))
+
+
+# --- members, horizons, first states --------------------------------------------------------------------------
+
+
+def test_same_key_same_bits_and_members_do_not_meddle():
+    question = make_problem(tiny_log("continuous"), LinearQuadratic().policy(0.5), 0.9)
+    config = WorldConfig(**QUICK)
+    one, two, again = (ESTIMATORS["world"](question, config, Run(member_keys(3, m))).values for m in (1, 2, 2))
+    np.testing.assert_array_equal(two, again)
+    assert one[0] == pytest.approx(two[0], rel=1e-4)
+    assert two[0] != two[1]
+
+
+def test_a_broken_member_is_named():
+    question = make_problem(tiny_log("continuous"), LinearQuadratic().policy(0.5), 0.9)
+    run = Run(member_keys(0, 2), settings={"world.learning_rate": [1e-3, 1e30]}).of("world")
+    found = ESTIMATORS["world"](question, WorldConfig(**QUICK), run)
+    assert np.isfinite(found.value)
+    assert np.isfinite(found.values[0])
+    assert np.isnan(found.values[1])
+    assert any("member 1 broke" in line for line in found.warnings)
+
+
+def test_all_members_broken_is_no_number():
+    question = make_problem(tiny_log("continuous"), LinearQuadratic().policy(0.5), 0.9)
+    found = ESTIMATORS["world"](question, WorldConfig(**QUICK | {"learning_rate": 1e30}), Run(member_keys(0, 2)))
+    assert found.value is None
+    assert np.isnan(found.values).all()
+    assert any("member 0, 1 broke" in line for line in found.warnings)
+
+
+def test_horizon():
+    assert horizon_for(0.0, 2000) == 1
+    assert 0.99 ** horizon_for(0.99, 2000) <= 1e-3 < 0.99 ** (horizon_for(0.99, 2000) - 1)
+    assert horizon_for(0.99999, 2000) == 2000
+
+
+def test_without_a_future_the_first_reward_is_all():
+    """γ = 0: the estimate is the mean reward of first steps, whatever comes after."""
+    found = ask(tiny_log("continuous"), LinearQuadratic().policy(0.5), gamma=0.0, chosen=SMALL | {"steps": 300})
+    first = tiny_log("continuous").initial_observations
+    expected = -((first**2).sum(axis=1) + 0.5 * ((first @ LinearQuadratic.K.T)[:, 0] ** 2 + 0.25)).mean()
+    assert found.value == pytest.approx(expected, rel=0.25)
+
+
+def test_every_member_starts_where_its_own_log_does():
+    """A member never starts from an episode that it has not seen; joint rollouts start from all alike."""
+    log = tiny_log("continuous")
+    problem, run = make_problem(log, LinearQuadratic().policy(0.5), 0.9), resampled(log)
+    starts = first_states(problem, run, 2 * log.num_episodes)
+    number = {tuple(state): place for place, state in enumerate(log.initial_observations)}
+    for states, counts in zip(starts, [*run.counts, np.ones(log.num_episodes, int)], strict=True):
+        met = np.bincount([number[tuple(state)] for state in states], minlength=log.num_episodes)
+        np.testing.assert_array_equal(met, 2 * counts)
+
+
+def test_sizes_follow_the_log_and_the_device():
+    config = WorldConfig()
+    assert config.sizes(100, "cpu").steps == 1000
+    assert config.sizes(10**9, "cpu").steps < config.sizes(10**9, "gpu").steps == 60_000
+    assert config.sizes(100, "gpu").width > config.sizes(100, "cpu").width
+    assert WorldConfig(steps=7, batch=3, width=5, depth=4).sizes(10**9, "gpu")[:4] == (7, 3, 5, 4)
+
+
+# --- little to know, and bad input ----------------------------------------------------------------------------
+
+
+def test_the_old_name_is_an_alias():
+    found = evaluate(tiny_log("continuous"), IDLE, "model", gamma=0.9, members=2, settings={"world": QUICK})
+    assert found.method == "world"
+
+
+def test_a_log_of_one_step():
+    """One reward was ever seen, so it is all that can be expected; and that one step is little is said."""
+    log = log_of(np.array([[1.0, 2.0]]), np.array([[1.5, 2.0]]), rewards=np.array([3.0]))
+    found = ask(log, IDLE, gamma=0.5)
+    assert found.value == pytest.approx(6.0, rel=1e-3)
+    assert found.warnings
+
+
+def test_a_log_of_one_episode_says_so():
+    found = ask(LinearQuadratic().log(1, length=200), LinearQuadratic().policy(0.5))
+    assert any("episode" in line for line in found.warnings)
+
+
+def test_constant_states():
+    """Nothing ever changes but the reward, whose mean it is."""
+    rng = np.random.default_rng(0)
+    ends = np.arange(600) % 10 == 9
+    states = np.full((600, 3), 4.0)
+    log = log_of(states, states, rng.uniform(-1, 1, (600, 1)), rng.normal(2.0, 0.1, 600), cuts=ends)
+    found = ask(log, IDLE, chosen=QUICK | {"steps": 300, "learning_rate": 3e-3})
+    assert found.value == pytest.approx(20.0, rel=0.05)
+
+
+def test_actions_outside_what_was_logged_are_said():
+    wild = CallablePolicy(lambda o: np.full((len(o), 1), 50.0), deterministic=True, name="wild")
+    found = ask(tiny_log("continuous"), wild)
+    assert found.warnings
+    assert np.isfinite(found.value)
+
+
+def test_discrete_actions_that_the_log_does_not_have_are_refused():
+    third = CallablePolicy(lambda o: np.full(len(o), 2), deterministic=True, name="third")
+    with pytest.raises(UserError, match="third"):
+        ask(tiny_log("discrete"), third)
+
+
+@pytest.mark.parametrize("column", ["observations", "rewards", "next_observations"])
+def test_what_is_not_a_number_is_refused(column):
+    log = tiny_log("continuous")
+    columns = {name: getattr(log, name) for name in (
+        "observations", "actions", "rewards", "terminations", "truncations", "next_observations")}  # fmt: skip
+    spoilt = columns[column].copy()
+    spoilt[3] = np.nan
+    with pytest.raises(UserError, match=column):
+        Dataset.from_columns(columns | {column: spoilt})
