@@ -112,7 +112,7 @@ def lspe(log: Dataset, policy: Policy, gamma: float = 0.9, **settings: object) -
 
 
 def world(log: Dataset, policy: Policy) -> Estimate:
-    small = {"width": 32, "depth": 1, "batch": 64, "steps": 1_000, "rollouts": 64}
+    small = {"width": 32, "depth": 2, "batch": 64, "steps": 1_000, "rollouts": 64}
     return evaluate(log, policy, "world", gamma=0.9, members=4, settings={"world": small})
 
 
@@ -137,7 +137,7 @@ def support() -> Case:
     """In the first case the state tends to 25. The log has seen up to 3."""
     return Case(
         ("world, the policy always pushes by 5, and the log by hardly more than 1", world(push(), always(5.0))),
-        ("the policy that made the log", world(push(), pull(0.2))),
+        ("the policy of the task", world(push(), pull(0.8))),
     )
 
 
