@@ -28,6 +28,7 @@ from ropeval.policies import Policy
 from ropeval.policies.policy import draw_actions
 
 Doubles = NDArray[np.float64]
+BEYOND = 5.0  # members may agree where none has been: an action a whole range outside the logged ones counts as this
 CHUNK = 32  # steps of a compiled program, after which progress is told
 
 
@@ -52,7 +53,7 @@ class Moment(NamedTuple):
     reward: Array  # [M + 1, R]
     weight: Array  # [M + 1, R] c_t
     log_value: Array  # [M + 1, R] V_b of the state
-    apart: Array  # [R] disagreement along the joint rollouts, in units of the usual
+    apart: Array  # [R] disagreement along the joint rollouts, in units of the usual; no less where actions are beyond
 
 
 class Walkers(NamedTuple):
@@ -79,7 +80,7 @@ def advance(world: Simulator, walkers: Walkers, actions: Array, keys: Array) -> 
         jnp.clip(reward, units.reward_low, units.reward_high),
         walkers.weight,
         log_values(world, states),
-        (apart / world.usual[None]).max(axis=-1),
+        jnp.maximum((apart / world.usual[None]).max(axis=-1), BEYOND * jax.vmap(units.beyond)(actions[members])),
     )
     return Walkers(following, walkers.weight * (1.0 - found.end)), moment
 

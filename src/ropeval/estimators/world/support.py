@@ -1,8 +1,8 @@
 """Where the simulator stops knowing, and what is said instead.
 
 Members that learned from other resamples of the log agree where the log speaks and drift apart where it does not. Their
-disagreement along a rollout is measured in units of what is usual on the log (99 % of its rows lie below 1). With
-`apart` its discounted mean,
+disagreement along a rollout is measured in units of what is usual on the log (99 % of its rows lie below 1). An action
+outside the logged range counts, too, since networks may agree where none has been. With `apart` the discounted mean,
 
     ρ̂ = w·V_sim + (1 − w)·V_b,      w = 1 / (1 + (apart/doubt)^8)
 

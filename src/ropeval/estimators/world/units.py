@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ropeval.data import Dataset
 from ropeval.data.columns import BLOCK
-from ropeval.data.problem import normaliser
+from ropeval.data.problem import STD_FLOOR, normaliser
 from ropeval.data.streaming import take
 
 Floats = NDArray[np.float32]
@@ -40,7 +40,8 @@ class Choice(NamedTuple):
     jax.tree_util.register_dataclass,
     data_fields=[
         "state_mean", "state_std", "action_mean", "action_std", "change_mean", "change_std", "reward_mean",
-        "reward_std", "state_low", "state_high", "reward_low", "reward_high", "ends", "values",
+        "reward_std", "state_low", "state_high", "action_low", "action_high", "reward_low", "reward_high", "ends",
+        "values",
     ],
     meta_fields=["moving", "whole", "chosen", "actions"],
 )  # fmt: skip
@@ -58,6 +59,8 @@ class Units:
     reward_std: Any
     state_low: Any  # [S] the logged range; with a margin where a column moves
     state_high: Any
+    action_low: Any  # [A] the logged range; of a one-hot code: 0, and 1 where the action was ever taken
+    action_high: Any
     reward_low: Any  # []
     reward_high: Any
     ends: Any  # [] 1 where the log holds terminations at all, else 0
@@ -72,9 +75,20 @@ class Units:
         """Of the network: changes, scores of the choices, reward, end."""
         return len(self.moving) + sum(len(values) for values in self.values) + 2
 
+    def code(self, action: Array) -> Array:
+        """[A] of an action [A] or []; one that the log cannot know is all zeros."""
+        return action if self.actions is None else jax.nn.one_hot(action, self.actions)
+
+    def beyond(self, action: Array) -> Array:
+        """How far an action lies outside the logged ones, in widths of their range; an action never taken: 1."""
+        code = self.code(action)
+        width = jnp.maximum(self.action_high - self.action_low, STD_FLOOR)
+        out = jnp.maximum(jnp.maximum(self.action_low - code, code - self.action_high) / width, 0.0).max()
+        return out if self.actions is None else jnp.where((out > 0.0) | (code.sum() == 0.0), 1.0, 0.0)
+
     def pair(self, state: Array, action: Array) -> Array:
         """Input of the network [S + A] for a state [S] and an action [A] or []."""
-        code = action if self.actions is None else jax.nn.one_hot(action, self.actions)
+        code = self.code(action)
         return jnp.concatenate(
             [(state - self.state_mean) / self.state_std, (code - self.action_mean) / self.action_std]
         )
@@ -96,17 +110,19 @@ def make_units(dataset: Dataset) -> Units:
     margin = np.zeros_like(low)
     margin[columns] = MARGIN * (high - low)[columns]
     margin[columns] = np.where(whole, np.floor(margin[columns]), margin[columns])  # a bound is a value, too
-    width = dataset.num_actions
-    action_mean, action_std = (
-        normaliser(take(dataset.actions, rows))
-        if width is None
-        else (np.zeros(width, np.float32), np.ones(width, np.float32))
-    )
+    width, space = dataset.num_actions, dataset.space
+    if width is None:
+        action_mean, action_std = normaliser(take(dataset.actions, rows))
+        action_low, action_high = space.low, space.high
+    else:
+        action_mean, action_std = np.zeros(width, np.float32), np.ones(width, np.float32)
+        taken = np.bincount(np.asarray(dataset.actions), minlength=width) > 0
+        action_low, action_high = np.zeros(width, np.float32), taken.astype(np.float32)
     reward_mean, reward_std = normaliser(dataset.rewards[:, None])
     state_mean, state_std = normaliser(states)
     return Units(
         state_mean, state_std, action_mean, action_std, change_mean, change_std, reward_mean[0], reward_std[0],
-        low - margin, high + margin, dataset.rewards.min(), dataset.rewards.max(),
+        low - margin, high + margin, action_low, action_high, dataset.rewards.min(), dataset.rewards.max(),
         np.float32(dataset.terminations.any()), tuple(choice.values for choice in choices), moving, whole,
         tuple(choice.columns for choice in choices), width,
     )  # fmt: skip
