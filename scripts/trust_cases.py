@@ -213,16 +213,16 @@ def horizon() -> Case:
 def disagreement() -> Case:
     """lspe draws a straight line through the rewards, fqe bends."""
 
-    def both(reward: Callable[[Array], Array]) -> Estimate:
-        log, policy = lever(reward), always(0.5)
+    def both(reward: Callable[[Array], Array], pull: float) -> Estimate:
+        log, policy = lever(reward), always(pull)
         return compare_methods([fqe(log, policy, 3000), lspe(log, policy)], set())[0]
 
     return Case(
         (
-            "r = 4·(a − ½)², the policy pulls by ½: the value is 0, and lspe says the mean reward",
-            both(lambda a: 4 * (a - 0.5) ** 2),
+            "r = 4·(a − ½)², the policy pulls by ¼: the value is 2.5, and lspe says the mean reward",
+            both(lambda a: 4 * (a - 0.5) ** 2, 0.25),
         ),
-        ("r = a: the value is 5, and both say so", both(lambda a: a)),
+        ("r = a: the value is 5, and both say so", both(lambda a: a, 0.5)),
     )
 
 

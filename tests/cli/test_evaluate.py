@@ -107,6 +107,7 @@ def test_the_table_and_the_files(files, capsys):
     assert [c["policy"] for c in trust["coverage"]] == ["policy", "policy@mean"]
 
 
+@pytest.mark.training
 def test_an_encoder_has_settings_and_curves_of_its_own(files):
     assert call("log.npz", "policy.npz", "--method", "rope+fqe", *FAST, "--out", "out") == 0
     (row,) = json.loads((files / "out/result.json").read_text())

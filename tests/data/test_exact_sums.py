@@ -65,6 +65,7 @@ def test_nothing_is_left_to_the_luck_of_the_draw(log):
     assert abs(drawn[0] - drawn[1]) > 1e-4 * abs(one)
 
 
+@pytest.mark.training
 def test_fqe_sums_too():
     chain = Chain(size=3, gamma=0.8)
     settings = {"fqe": {"steps": 3000, "width": 32, "depth": 1, "batch": 256}}
