@@ -35,7 +35,7 @@ ROLLOUTS = {"cpu": (128, 256), "gpu": (256, 1024)}  # where nothing is left to c
 
 
 class WorldConfig(PartConfig):
-    """Sizes that are not given follow the device and the log; `describe` says what they became."""
+    """Sizes that are not given follow the device and the log; the result's `network` says what they became."""
 
     steps: PositiveInt | None = None  # default: `passes` over the log, at most 12,000 (on a GPU 60,000)
     batch: PositiveInt | None = None  # 256; on a GPU 512

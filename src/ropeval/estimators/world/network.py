@@ -7,6 +7,7 @@ error noise stops correcting it (measured: 4 to 8 times the error on held-out ro
 says nothing about those that go on, so it is left out. LayerNorm keeps errors from feeding on themselves in rollouts.
 """
 
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -85,11 +86,7 @@ def make_learner(sizes: Sizes, pair: int, moving: int, choices: tuple[int, ...])
     def loss(net: MLP, rows: Rows) -> Array:
         return loss_of(net, rows).mean()
 
-    def probe(state: Annealed, transitions: Transitions) -> Metrics:
-        every = max(1, transitions.size // PROBED)
-        return {"fit": loss(state.target, jax.tree.map(lambda a: a[::every], transitions.rows))}
-
-    return annealed_learner(sizes, pair, outputs, loss, probe)
+    return annealed_learner(sizes, pair, outputs, loss)
 
 
 @lru_cache(maxsize=64)
@@ -100,14 +97,11 @@ def make_value_learner(sizes: Sizes, states: int) -> Learner:
         error = net(rows.x[:, :states])[:, 0] - rows.reward
         return (rows.discount * error**2).mean()
 
-    def probe(state: Annealed, transitions: Transitions) -> Metrics:
-        every = max(1, transitions.size // PROBED)
-        return {"fit": loss(state.target, jax.tree.map(lambda a: a[::every], transitions.rows))}
-
-    return annealed_learner(sizes, states, 1, loss, probe)
+    return annealed_learner(sizes, states, 1, loss)
 
 
-def annealed_learner(sizes: Sizes, inputs: int, outputs: int, loss: Any, probe: Any) -> Learner:
+def annealed_learner(sizes: Sizes, inputs: int, outputs: int, loss: Callable[[MLP, Rows], Array]) -> Learner:
+    """Adam down the loss, its rate along a cosine; the averaged parameters are the ones used."""
     transform = optax.chain(
         optax.clip_by_global_norm(GRADIENT_NORM),
         optax.scale_by_adam(),
@@ -124,6 +118,10 @@ def annealed_learner(sizes: Sizes, inputs: int, outputs: int, loss: Any, probe: 
         rate = hyper["learning_rate"] * (LAST_RATE + (1.0 - LAST_RATE) * share)
         learned = descend(state.learned, gradient, transform, rate, sizes.tau)
         return Annealed(learned, state.step + 1), {"loss": error}
+
+    def probe(state: Annealed, transitions: Transitions) -> Metrics:
+        every = max(1, transitions.size // PROBED)
+        return {"fit": loss(state.target, jax.tree.map(lambda a: a[::every], transitions.rows))}
 
     return Learner(init, update, probe, sizes.batch)
 
