@@ -1,5 +1,6 @@
 """What `ropeval evaluate` prints."""
 
+from dataclasses import replace
 from io import StringIO
 
 from rich.console import Console
@@ -45,3 +46,9 @@ def test_the_probability_of_the_best_and_the_scores():
     assert cells == [["left", "97%", "–"], ["right", "3%", "–"], ["regret@1", "0", "–"]]
     assert table.rules == [2]
     assert text(print_ranking, []) == ""
+
+
+def test_support_stands_below_the_method_that_can_tell():
+    told = replace(estimate("p", "world", 1.0), extras={"support": 0.42})
+    rows = results_table([told, estimate("p", "fqe", 1.0)], []).cells()
+    assert [row[1].below for row in rows] == ["support 42%", ""]

@@ -45,10 +45,16 @@ def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: 
         estimate = Cell("diverged", tone="severe") if r.value is None else Cell(r.value)
         known = _truth_cells(r, truth) if truth else ()
         notes = " ".join(str(sentences.index(w) + 1) for w in r.warnings)
-        rows.append([name, r.method, estimate, _spread(r), *known, Cell(notes, tone="warning")])
+        rows.append([name, _method(r), estimate, _spread(r), *known, Cell(notes, tone="warning")])
     told = ("true\nvalue", "error") if truth else ()
     columns = ["policy", "method", "estimate", _interval_heading(results), *told, "warnings"]
     return Table(columns, rows, left=2, rules=rules)
+
+
+def _method(result: Estimate) -> Cell:
+    """Its name, and how far the log speaks about what the policy does, where the method can tell."""
+    support = result.extras.get("support")
+    return Cell(result.method, below="" if support is None else f"support {support:.0%}")
 
 
 def _truth_cells(result: Estimate, truth: Truth) -> tuple[Value, str]:
