@@ -90,3 +90,17 @@ def small_study(folder: Path, **study: Any) -> Path:
             for metric, value in metrics.items():
                 curves += curve(one, "rope", metric, {10: value, 20: value / 2, 30: value / 4})
     return write_study(folder, rows, curves, **study)
+
+
+def write_published(folder: Path) -> Path:
+    """Two trivial estimates and two runs of fqe, with their curves."""
+    rows = runs("t", "mean-reward", [90.0]) + runs("t", "mean-return", [60.0]) + runs("t", "fqe", [110.0, 111.0])
+    curves = [point for one in rows[2:] for point in curve(one, "fqe", "estimate", {1: 0.0, 2: one["estimate"]})]
+    return write_study(folder / "published", rows, curves)
+
+
+def write_mine(folder: Path, *more: Any, **changes: Any) -> Path:
+    """One new method, and one run that is published, too, on another log."""
+    rows = [*runs("t", "new", [105.0, 106.0], **changes), row("t", "fqe", 200.0, **changes), *more]
+    curves = [point for one in rows[:3] for point in curve(one, one["method"], "estimate", {1: 5.0, 2: 7.0})]
+    return write_study(folder / "mine", rows, curves, name="mine")

@@ -1,6 +1,7 @@
 """Networks whose actions are numbers: a mean, noise around it, and a tanh (SAC, TD3, deep_ope) or a clip (PPO, A2C)
 that keeps the action in its box."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,9 +25,9 @@ class _ContinuousMLP(NetworkPolicy):
         """Standard deviation of u: [n, A], or [A] where it is the same in every state."""
         raise NotImplementedError
 
+    @abstractmethod
     def bounded(self, xp: Any, weights: Weights, u: Any) -> Any:
         """The action that u becomes. [n, A]"""
-        raise NotImplementedError
 
     def act(self, xp: Any, weights: Weights, observations: Any, noise: Any) -> Any:
         hidden = self.hidden(xp, weights, observations)

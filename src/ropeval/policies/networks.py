@@ -5,6 +5,7 @@ acts inside a compiled program (`compiled.py`).
 """
 
 import hashlib
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -82,9 +83,9 @@ class NetworkPolicy(Policy):
         self.observation_size = check_chain([*hidden, output], f"policy {name}")
         self.action_size = output[0].shape[0]
 
+    @abstractmethod
     def act(self, xp: Any, weights: Weights, observations: Any, noise: Any) -> Any:
         """Actions for observations [n, S], of weights laid out as the policy's own; `noise` [n, A] or None. Pure."""
-        raise NotImplementedError
 
     def hidden(self, xp: Any, weights: Weights, observations: Any) -> Any:
         """The last hidden layer, [n, d]."""
@@ -108,9 +109,9 @@ class NetworkPolicy(Policy):
         return compile_network(self)
 
     @property
+    @abstractmethod
     def settings(self) -> str:
         """All that decides its actions beside the weights."""
-        raise NotImplementedError
 
     @property
     def sha256(self) -> str:

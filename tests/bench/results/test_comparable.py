@@ -6,21 +6,12 @@ import pytest
 
 from ropeval.bench.results.together import load_results
 from ropeval.errors import UserError
-from tests.bench.studies import curve, hyper, row, runs, write_study
+from tests.bench.studies import hyper, row, runs, write_mine, write_published, write_study
 
 
 @pytest.fixture
 def published(tmp_path):
-    rows = runs("t", "mean-reward", [90.0]) + runs("t", "mean-return", [60.0]) + runs("t", "fqe", [110.0, 111.0])
-    curves = [point for one in rows[2:] for point in curve(one, "fqe", "estimate", {1: 0.0, 2: one["estimate"]})]
-    return write_study(tmp_path / "published", rows, curves)
-
-
-def mine(tmp_path, *more, **changes):
-    """One new method, and one run that is published, too, on another log."""
-    rows = [*runs("t", "new", [105.0, 106.0], **changes), row("t", "fqe", 200.0, **changes), *more]
-    curves = [point for one in rows[:3] for point in curve(one, one["method"], "estimate", {1: 5.0, 2: 7.0})]
-    return write_study(tmp_path / "mine", rows, curves, name="mine")
+    return write_published(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -34,14 +25,14 @@ def mine(tmp_path, *more, **changes):
 )
 def test_another_question_is_refused(published, tmp_path, changes, words):
     with pytest.raises(UserError, match=words):
-        load_results([published, mine(tmp_path, **changes)])
+        load_results([published, write_mine(tmp_path, **changes)])
     known = write_study(tmp_path / "known", [row("t", "fqe", 110.0, **changes)])  # nothing but runs that are there
     with pytest.raises(UserError, match=words):
         load_results([published, known])
 
 
 def test_other_protocols_may_ask_another_question(published, tmp_path):
-    results = load_results([published, mine(tmp_path, protocol="paper", gamma=0.9, truth_discounted=7.0)])
+    results = load_results([published, write_mine(tmp_path, protocol="paper", gamma=0.9, truth_discounted=7.0)])
     assert dict(results.rows.group_by("protocol").len().iter_rows()) == {"standard": 4, "paper": 3}
     assert set(results.rows.filter(protocol="paper")["truth_discounted"]) == {7.0}
 

@@ -8,23 +8,14 @@ from ropeval.bench.results.rows import load_curves, load_rows
 from ropeval.bench.results.together import load_results
 from ropeval.bench.run.study import read_study
 from ropeval.errors import UserError
-from tests.bench.studies import curve, row, runs, small_study, write_study
+from tests.bench.studies import curve, runs, small_study, write_mine, write_published, write_study
 
 OTHER_LOG = {"data_sha256": "another log of it", "truth_discounted": 101.0, "random_mean_reward": 48.5}
 
 
 @pytest.fixture
 def published(tmp_path):
-    rows = runs("t", "mean-reward", [90.0]) + runs("t", "mean-return", [60.0]) + runs("t", "fqe", [110.0, 111.0])
-    curves = [point for one in rows[2:] for point in curve(one, "fqe", "estimate", {1: 0.0, 2: one["estimate"]})]
-    return write_study(tmp_path / "published", rows, curves)
-
-
-def mine(tmp_path, *more, **changes):
-    """One new method, and one run that is published, too, on another log."""
-    rows = [*runs("t", "new", [105.0, 106.0], **changes), row("t", "fqe", 200.0, **changes), *more]
-    curves = [point for one in rows[:3] for point in curve(one, one["method"], "estimate", {1: 5.0, 2: 7.0})]
-    return write_study(tmp_path / "mine", rows, curves, name="mine")
+    return write_published(tmp_path)
 
 
 def test_one_folder_gives_what_stands_in_it(tmp_path):
@@ -37,7 +28,7 @@ def test_one_folder_gives_what_stands_in_it(tmp_path):
 
 
 def test_the_first_folder_s_truth_counts_and_both_logs_are_named(published, tmp_path):
-    results = load_results([published, mine(tmp_path, **OTHER_LOG)])
+    results = load_results([published, write_mine(tmp_path, **OTHER_LOG)])
     assert set(results.rows["truth_discounted"]) == {100.0}
     assert set(results.rows["random_mean_reward"]) == {50.0}
     assert set(results.rows["method"]) == {"mean-reward", "mean-return", "fqe", "new"}
@@ -51,7 +42,7 @@ def test_the_first_folder_s_truth_counts_and_both_logs_are_named(published, tmp_
 
 
 def test_a_run_in_two_folders_counts_once(published, tmp_path):
-    results = load_results([published, mine(tmp_path, **OTHER_LOG)])
+    results = load_results([published, write_mine(tmp_path, **OTHER_LOG)])
     assert results.rows.filter(method="fqe")["estimate"].to_list() == [110.0, 111.0]
     curves = results.curves().cast({pl.Categorical: pl.String})
     assert curves.filter(method="fqe", seed=0)["value"].to_list() == [0.0, 110.0]
@@ -63,7 +54,7 @@ def test_a_run_in_two_folders_counts_once(published, tmp_path):
 
 def test_a_run_without_curves_does_not_get_those_of_another_folder(published, tmp_path):
     (published / "units" / "unit0.curves.parquet").unlink()
-    results = load_results([published, mine(tmp_path, **OTHER_LOG)])
+    results = load_results([published, write_mine(tmp_path, **OTHER_LOG)])
     assert set(results.curves()["method"]) == {"new"}
 
 
@@ -83,7 +74,7 @@ def test_the_same_folder_twice_is_refused(published, tmp_path):
 
 
 def test_rows_that_do_not_name_their_log(published, tmp_path):
-    (sentence,) = load_results([published, mine(tmp_path, data_sha256=None)]).logs
+    (sentence,) = load_results([published, write_mine(tmp_path, data_sha256=None)]).logs
     assert "new from unknown" in sentence
 
 
