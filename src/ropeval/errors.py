@@ -1,5 +1,7 @@
 """The one exception that is the user's to mend: the command line prints it and leaves with exit code 2."""
 
+from ropeval.words import clean
+
 LONGEST = 1_000  # characters: a message may quote a file, and a file may hold anything
 
 
@@ -7,7 +9,7 @@ class UserError(ValueError):
     """Bad input. The message names the file, the field, what was found and what to do, on one line."""
 
     def __init__(self, message: str):
-        line = " ".join(message.splitlines())
+        line = clean(" ".join(message.splitlines()))
         super().__init__(line if len(line) <= LONGEST else f"{line[: LONGEST - 200]} … {line[-200:]}")
 
 

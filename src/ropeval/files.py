@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.errors import UserError
+from ropeval.words import read_text
 
 # What NumPy and zipfile raise on a file that is cut short, damaged, or something else altogether.
 UNREADABLE = (
@@ -27,13 +28,13 @@ UNREADABLE = (
 
 
 # So much from so little is no honest compression: a file that claims it is refused before it is unpacked.
-BOMB_BYTES, BOMB_RATIO = 1 << 30, 100
+BOMB_BYTES, BOMB_RATIO = 1 << 29, 100
 
 
 def read_npz(path: Path, names: tuple[str, ...] | None = None, what: str = "") -> dict[str, NDArray[Any]]:
     """The arrays of an `.npz` (only `names`, if given). Never unpickles anything."""
     with _reading_npz(path, what):
-        _refuse_bomb(path, what)
+        _refuse_bomb(path, names, what)
         with np.load(path, allow_pickle=False) as file:
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise UserError(f"{what}{path}: this is a single array, not an .npz archive of named arrays")
@@ -61,14 +62,17 @@ def _reading_npz(path: Path, what: str) -> Iterator[None]:
         raise UserError(f"{what}{path}: cannot be read as .npz, damaged or cut short? ({reason})") from error
 
 
-def _refuse_bomb(path: Path, what: str) -> None:
+def _refuse_bomb(path: Path, names: tuple[str, ...] | None, what: str) -> None:
+    """What would be unpacked is held against the file itself: what the archive says it stores may be a lie."""
     if not zipfile.is_zipfile(path):
         return  # NumPy has its own words for that
     with zipfile.ZipFile(path) as file:
-        claimed, stored = (sum(getattr(i, n) for i in file.infolist()) for n in ("file_size", "compress_size"))
+        wanted = [i for i in file.infolist() if names is None or i.filename.removesuffix(".npy") in names]
+    claimed, stored = sum(member.file_size for member in wanted), path.stat().st_size
     if claimed > BOMB_BYTES and claimed > BOMB_RATIO * stored:
         raise UserError(
-            f"{what}{path}: it would unpack {stored / 1e6:.1f} MB to {claimed / 1e9:.1f} GB; damaged or hostile"
+            f"{what}{path}: it would unpack {stored / 1e6:.1f} MB to {claimed / 1e9:.1f} GB; damaged or "
+            "hostile? If it is sound, save it without compression"
         )
 
 
@@ -167,11 +171,16 @@ def release(array: NDArray[Any]) -> None:
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def load_json(path: Path, what: str = "JSON", advice: str = "") -> Any:
+    """Whatever a JSON file holds, or one line about it: nested without end, numbers of thousands of digits."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read as JSON, damaged or cut short? ({error})") from error
+        return json.loads(read_text(path))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: cannot be read as {what} ({error}){advice}") from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    content = load_json(path, "JSON, damaged or cut short?")
     if not isinstance(content, dict):
         raise UserError(f"{path}: holds {type(content).__name__}, expected a JSON object")
     return content

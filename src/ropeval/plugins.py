@@ -5,7 +5,9 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import entry_points
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +30,7 @@ def import_file(path: Path, named_by: str) -> Any:
     if path.suffix != ".py":
         raise UserError(f"{path}: not a Python file; its name must end in .py (named by {named_by})")
     path = path.resolve()
-    if str(path.parent) not in sys.path:  # collecting processes inherit it
-        sys.path.append(str(path.parent))
+    look_in(path.parent)
     try:
         module = importlib.import_module(path.stem)
     except Exception as error:  # the user's own code: say that it was theirs, and what it said
@@ -37,6 +38,40 @@ def import_file(path: Path, named_by: str) -> Any:
     if Path(module.__file__ or "").resolve() != path:
         raise UserError(f"{path}: another module is called {path.stem} ({module.__file__}); give the file another name")
     return module
+
+
+def look_in(folder: Path) -> None:
+    """For what a task names, its environment and its policies; last of all. Collecting processes inherit it."""
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+
+
+def import_named(name: str) -> Any:
+    """Import a module by its name: from the working directory, where it is there, or from where packages lie.
+
+    The working directory is not put before them. Whatever else is imported, now or later, is not looked for there
+    first: a `polars.py` that happens to lie there does not become polars.
+    """
+    top = name.partition(".")[0]
+    here = None if top in sys.modules else PathFinder.find_spec(top, [os.getcwd()])
+    if here is not None and (here.loader is not None or find_spec(top) is None):  # a mere folder gives way to a package
+        _import_spec(here)
+    return importlib.import_module(name)
+
+
+def _import_spec(spec: ModuleSpec) -> None:
+    """Run the module that was found. What it imports itself may lie beside it, behind everything installed."""
+    folder, module = os.getcwd(), module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.append(folder)
+    try:
+        if spec.loader is not None:
+            spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules.pop(spec.name, None)
+        raise
+    finally:
+        sys.path.remove(folder)
 
 
 def load_methods() -> None:

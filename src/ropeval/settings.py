@@ -8,6 +8,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ropeval.errors import UserError, unknown_name
+from ropeval.words import read_text
+
+LARGEST = 2**31 - 1  # of a whole number: of steps, of units in a layer
+MAX_TOML = 4 << 20  # bytes: Python reads a few of them per microsecond
 
 
 class PartConfig(BaseModel):
@@ -27,6 +31,9 @@ Overrides = Mapping[str, Mapping[str, Any]]  # part name -> field -> value
 def make_config(kind: type[Config], part: str, *layers: Mapping[str, Any]) -> Config:
     """A configuration from its defaults and layers of overrides, the last one winning."""
     values = {key: value for layer in layers for key, value in layer.items()}
+    for name, value in values.items():
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise UserError(f"setting {part}.{name} is {value}; it is more than {LARGEST:,}, which nothing here can be")
     try:
         return kind(**values)
     except ValidationError as error:
@@ -46,17 +53,30 @@ def parse_assignments(assignments: list[str]) -> dict[str, dict[str, Any]]:
         if not (equals and dot and part and field):
             raise UserError(f"--set {text}: expected PART.FIELD=VALUE, for example fqe.learning_rate=1e-4")
         try:
-            parsed = tomllib.loads(f"value = {value.strip()}")["value"]
+            parsed = _parse_toml(f"value = {value.strip()}")["value"]
         except tomllib.TOMLDecodeError:
             parsed = value.strip()  # a bare word is a string
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"--set {name}: cannot be read as TOML: {error}") from None
         result.setdefault(part, {})[field] = parsed
     return result
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return _parse_toml(read_text(path, MAX_TOML))
     except FileNotFoundError:
         raise UserError(f"{path}: no such configuration file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: cannot be read as TOML: {error}") from None
+
+
+def _parse_toml(text: str) -> dict[str, Any]:
+    content = tomllib.loads(text)
+    waiting: list[Any] = [content]
+    for value in waiting:
+        if isinstance(value, dict | list):
+            waiting += value.values() if isinstance(value, dict) else value
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise ValueError("it holds an integer of more than 64 bits, which TOML has not")
+    return content

@@ -90,6 +90,12 @@ def test_what_is_no_file_is_not_waited_for(tmp_path):
         load_dataset(tmp_path / "log.npz")
     with pytest.raises(UserError, match="no ordinary file"):
         load_dataset(tmp_path)
+    own = tmp_path / "own"
+    write_columns(own, {k: v for k, v in logs.make_columns().items() if k != "time"})
+    (own / "rewards.npy").unlink()
+    os.mkfifo(own / "rewards.npy")
+    with pytest.raises(UserError, match=r"rewards\.npy: no ordinary file"):
+        load_dataset(own)
 
 
 # --- the registry ---------------------------------------------------------------------------------------------------

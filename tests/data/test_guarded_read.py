@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import h5py
 import numpy as np
 import polars as pl
 import pytest
@@ -20,6 +21,16 @@ def test_a_file_that_kills_or_hangs_its_library_is_refused(name, words):
     with pytest.raises(UserError, match=words) as caught:
         load_dataset(DAMAGED / name)
     assert name in str(caught.value)
+
+
+def test_a_small_file_of_a_huge_log_is_refused_before_it_is_read_here(tmp_path, monkeypatch):
+    """Columns that were never written, each of an honest size."""
+    monkeypatch.setattr("ropeval.data.guarded_read.UNPACKED", 1 << 22)
+    with h5py.File(tmp_path / "log.h5", "w") as file:
+        for name in ("observations", "actions", "rewards", "terminals", "timeouts"):
+            file.create_dataset(name, (1 << 19, 1), "f4", chunks=(1 << 12, 1))
+    with pytest.raises(UserError, match="would become a log of more than"):
+        load_dataset(tmp_path / "log.h5")
 
 
 def test_a_sound_file_is_read_after_its_trial(tmp_path):

@@ -25,9 +25,9 @@ def test_the_command_line_wins_over_the_file_and_the_file_over_the_defaults(tmp_
 
 BAD = {
     "gamma": (1.0, "gamma is 1.0; it must be a number, at least 0 and less than 1"),
-    "members": (2.5, "members is 2.5; it must be a whole number, at least 1"),
-    "steps": (True, "steps is True; it must be a whole number, at least 1"),
-    "draws": (0, "draws is 0; it must be a whole number, at least 1"),
+    "members": (2.5, "members is 2.5; it must be a whole number, at least 1 and at most 100000"),
+    "steps": (True, "steps is True; it must be a whole number, at least 1 and less than 2147483648"),
+    "draws": (0, "draws is 0; it must be a whole number, at least 1 and at most 100000"),
     "seed": (2**31, "seed is 2147483648; it must be a whole number, at least 0 and less than 2147483648"),
     "level": (float("nan"), "level is nan; it must be a number, more than 0 and less than 1"),
     "tune": (1, "tune is 1; it must be true or false"),
@@ -62,6 +62,9 @@ def test_what_is_wrong_is_named_with_where_it_stands(name):
         ("gamma = true", "gamma is True"),
         ("members = 2.0", "members is 2.0"),
         ("settings = 3", "write a table per part"),
+        ("members = " + "9" * 5000, "cannot be read as TOML"),
+        ("members = 0x" + "f" * 5000, "more than 64 bits"),
+        ("a = " + "[" * 9999, "cannot be read as TOML"),
     ],
 )
 def test_a_files_mistakes_are_the_files(tmp_path, text, message):

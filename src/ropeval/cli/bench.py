@@ -35,11 +35,11 @@ def tasks(data: Data = DEFAULT_DATA) -> None:
     ROPEVAL_TASKS (several are separated like PATH), or call a task
     FILE.py:NAME. docs/guide/extending.md shows one.
     """
-    from rich.console import Console
     from rich.markup import escape
 
     from ropeval.bench.data.task_data import is_collected
     from ropeval.bench.data.tasks import all_tasks
+    from ropeval.cli.screen import Screen
 
     families: dict[str, list[str]] = {}
     found = all_tasks().values()
@@ -52,7 +52,7 @@ def tasks(data: Data = DEFAULT_DATA) -> None:
         done, version = "✓" if is_collected(task, data) else " ", f" (v{task.version})" if task.version > 1 else ""
         line = f"{done} {task.name:{widest}} {log:>15}  {judged}  {task.about}{version}"
         families.setdefault(task.family, []).append(line)
-    console = Console(highlight=False, soft_wrap=True)
+    console = Screen(highlight=False, soft_wrap=True)
     for family, lines in families.items():
         console.print(f"\n[bold]{escape(family)}[/]")
         for line in lines:
@@ -87,17 +87,16 @@ def collect(
       ropeval bench collect 'suite/*'
       ropeval bench collect 'd4rl/hopper-*' --policies ~/deep_ope
     """
-    from rich.console import Console
-
     from ropeval.bench.data.collect import collect as collect_task
     from ropeval.bench.data.policy_files import PoliciesMissing
     from ropeval.bench.data.task_data import is_collected, read_truth
     from ropeval.bench.data.tasks import find_tasks
     from ropeval.bench.data.workers import worker_pool
-    from ropeval.cli.progress import collecting_progress, stderr
+    from ropeval.cli.progress import collecting_progress
+    from ropeval.cli.screen import Screen, stderr
     from ropeval.interrupts import interruptible
 
-    console = Console()
+    console = Screen()
     asked, missing = find_tasks(names), []
     with interruptible("the same command"), worker_pool(processes) as pool:
         for task in asked:
@@ -120,8 +119,7 @@ def collect(
 
 
 def _print_truth(truth: "Truth") -> None:
-    from rich.console import Console
-
+    from ropeval.cli.screen import Screen
     from ropeval.report.table import Table
     from ropeval.report.typeset import to_terminal
 
@@ -135,7 +133,7 @@ def _print_truth(truth: "Truth") -> None:
     caption = f"γ = {truth.gamma:g}; ± standard error over episodes"
     if truth.imprecise:
         caption += "; * rough: more than half a percent of the range of the values"
-    Console().print(to_terminal(Table(columns, rows, caption=caption, left=1)))
+    Screen().print(to_terminal(Table(columns, rows, caption=caption, left=1)))
 
 
 @app.command()
@@ -172,7 +170,8 @@ def train(
       ropeval bench train Pendulum-v1 --steps 5000 --every 1000
       ropeval bench train CartPole-v1 --by evolution
     """
-    from ropeval.cli.progress import stderr, training_progress
+    from ropeval.cli.progress import training_progress
+    from ropeval.cli.screen import say, stderr
 
     folder = out / environment.replace("/", "-")
     if by is Trainer.EVOLUTION:
@@ -185,7 +184,7 @@ def train(
 
         with training_progress(environment, steps, "steps", stderr()) as report:
             train_policy(environment, folder, steps, every, episodes or 5, seed, report=report)
-    typer.echo(f"policies and curve.jsonl: {folder}")
+    say(f"policies and curve.jsonl: {folder}")
 
 
 app.command(epilog=bench_run.EPILOG)(bench_run.run)

@@ -44,10 +44,9 @@ def report(
     report.html is one page with everything in it; report.md, report.tex and CSV files hold the same. A report that is
     there already is replaced. docs/guide/studies.md says what each table and figure means.
     """
-    from rich.console import Console
-
     from ropeval.bench.results.report import write_report
-    from ropeval.cli.progress import percent_bar, stderr
+    from ropeval.cli.progress import percent_bar
+    from ropeval.cli.screen import Screen, stderr
 
     target = out or study[0] / "report"
     with percent_bar(stderr()) as bar:
@@ -61,4 +60,4 @@ def report(
             processes=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         )
     pages = [path for path in written if path.stem == "report"] or written[:1]
-    Console().print(f"{len(written)} files in {target}; begin with {', '.join(map(str, pages))}", soft_wrap=True)
+    Screen().print(f"{len(written)} files in {target}; begin with {', '.join(map(str, pages))}", soft_wrap=True)

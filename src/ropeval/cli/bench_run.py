@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
-from ropeval.cli.progress import percent_bar, stderr
+from ropeval.cli.progress import percent_bar
+from ropeval.cli.screen import Screen, stderr
 from ropeval.errors import UserError
 from ropeval.interrupts import interruptible, stop_if_pressed
 
@@ -89,12 +90,12 @@ def run(
     said += [f"{outcome.refused} units refused (the method has no answer for the policy)"] if outcome.refused else []
     said += [f"{outcome.failed} units failed"] if outcome.failed else []
     said += [f"{outcome.elsewhere} groups are another process's"] if outcome.elsewhere else []
-    Console().print(f"{folder}: {'; '.join(said)}", markup=False, highlight=False)
+    Screen().print(f"{folder}: {'; '.join(said)}", markup=False, highlight=False)
     for failure in store.failures():
         if not failure.get("refused"):
             console.print(f"failed: {failure['unit']}: {failure.get('error')}", markup=False, highlight=False)
     if outcome.units or outcome.skipped:
-        Console().print(f"tables and figures: ropeval bench report {folder}", markup=False, highlight=False)
+        Screen().print(f"tables and figures: ropeval bench report {folder}", markup=False, highlight=False)
     if outcome.failed:
         raise typer.Exit(1)
 
@@ -119,7 +120,7 @@ def status(
             state += f" ({row.ahead / max(1, total - row.done):.0%} of the rest)"
         method = row.group.method + (f" ({shape})" if shape else "")
         table.add_row(row.group.task, method, str(total), str(row.done), state)
-    console = Console()
+    console = Screen()
     console.print(table)
     console.print(_summary(rows, store), markup=False, highlight=False)
 
@@ -175,7 +176,9 @@ def _narrowed(
             if value < 1:
                 raise UserError(f"--{name} is {value}; at least 1 is needed")
             changes[name] = value
-    return study.model_copy(update=changes)
+    narrowed = study.model_copy(update=changes)
+    narrowed.check_size()
+    return narrowed
 
 
 def _collect_missing(tasks: "list[Task]", data: Path, policies: Path | None, console: Console) -> "list[Task]":

@@ -44,9 +44,7 @@ def info(
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON and nothing else.")] = False,
 ) -> None:
     """What a log holds: episodes and how they end, ranges, odd columns, a histogram of the returns, warnings."""
-    from rich.console import Console
-
-    from ropeval.cli.progress import stderr
+    from ropeval.cli.screen import Screen, say, stderr
     from ropeval.data import load_dataset
     from ropeval.data.column_names import parse_columns, said_flags
     from ropeval.data.formats import recognise
@@ -61,9 +59,9 @@ def info(
     if json:
         print(jsonlib.dumps(summary_json(log, source.format.name, summary, dataset.notices), indent=1))
         return
-    print_summary(log, source.format.name, summary, Console())
+    print_summary(log, source.format.name, summary, Screen())
     for notice in dataset.notices:
-        print(f"note: {notice}")
+        say(f"note: {notice}")
 
 
 @app.command(cls=FormatHelpCommand, epilog=EPILOG)
@@ -85,7 +83,7 @@ def convert(
     by part, so that the log need not fit into memory."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from ropeval.cli.progress import stderr
+    from ropeval.cli.screen import say, stderr
     from ropeval.data.column_names import parse_columns
     from ropeval.data.columns import is_columns
     from ropeval.data.formats import recognise
@@ -120,14 +118,14 @@ def convert(
     from ropeval.data.dataset import merge_notices
 
     for notice in merge_notices(notices):
-        print(f"note: {notice}", file=sys.stderr)
-    print(f"written to {target} ({kind})")
+        say(f"note: {notice}", file=sys.stderr)
+    say(f"written to {target} ({kind})")
 
 
 @app.command(cls=FormatHelpCommand, epilog=EPILOG)
 def check(log: LogArgument, columns: ColumnsOption = None) -> None:
     """Read a log whole and say what is wrong with it. Exit code 0: nothing; 1: warnings; 2: it cannot be used."""
-    from ropeval.cli.progress import stderr
+    from ropeval.cli.screen import say, stderr
     from ropeval.data import load_dataset
     from ropeval.data.column_names import parse_columns, said_flags
     from ropeval.data.quality import log_warnings
@@ -136,10 +134,10 @@ def check(log: LogArgument, columns: ColumnsOption = None) -> None:
     with stderr().status("reading the log"):
         dataset = load_dataset(log, mapped)
         warnings = log_warnings(dataset, said_flags(mapped).get("terminations", False))
-    print(repr(dataset))
+    say(repr(dataset))
     for notice in dataset.notices:
-        print(f"note: {notice}")
+        say(f"note: {notice}")
     for warning in warnings:
-        print(f"warning: {warning}")
+        say(f"warning: {warning}")
     print("no objections" if not warnings else f"{len(warnings)} warnings")
     sys.exit(1 if warnings else 0)

@@ -30,7 +30,7 @@ def demo(
     The log mixes five behaviours, none of which is a candidate. The true values come from 20,000 rollouts of each
     candidate in the simulator; no method sees them.
     """
-    from ropeval.cli.progress import stderr
+    from ropeval.cli.screen import stderr
     from ropeval.data import load_dataset
     from ropeval.evaluation.session import Session
     from ropeval.policies import load_policy

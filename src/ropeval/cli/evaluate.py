@@ -88,7 +88,7 @@ def evaluate(
     cover the luck of the log and of the seeds, not what a method gets wrong on every log: trust no method that the
     trivial baselines contradict without knowing why.
     """
-    from ropeval.cli.progress import stderr
+    from ropeval.cli.screen import stderr
     from ropeval.cli.truth import read_truth
     from ropeval.data import load_dataset
     from ropeval.data.column_names import parse_columns, said_flags
@@ -116,9 +116,8 @@ def answer(
     session: "Session", out: Path, truth: "Truth | None", resume: bool, overwrite: bool, as_json: bool = False
 ) -> None:
     """Run a session, print what it found, and leave it in the folder."""
-    from rich.console import Console
-
-    from ropeval.cli.progress import heard_or_not, session_progress, stderr
+    from ropeval.cli.progress import session_progress
+    from ropeval.cli.screen import Screen, heard_or_not, say, stderr
     from ropeval.evaluation.result_folder import ResultFolder, results_json
     from ropeval.evaluation.session import rankings, run_session
     from ropeval.report.terminal import print_ranking, print_results
@@ -133,16 +132,18 @@ def answer(
         ):
             results = run_session(session, folder, report)
         ranking = rankings(session, results, folder, truth)
-        with heard_or_not():
+        with heard_or_not() as lost:
             if as_json:
                 print(results_json(results))
             else:
-                print_results(results, Console(), truth)
-                print_ranking(ranking, Console())
+                print_results(results, Screen(), truth)
+                print_ranking(ranking, Screen())
         keep(results, ranking, folder, truth)  # after printing: a full disk does not take the answer away
+    if lost:
+        raise UserError(f"standard output cannot be written ({lost[0].strerror}); the results are in {out}")
     if not as_json:
         with heard_or_not():
-            print(f"written to {out}: {', '.join(folder.written)}")
+            say(f"written to {out}: {', '.join(folder.written)}")
 
 
 def keep(results: "list[Estimate]", ranking: "list[Ranking]", folder: "ResultFolder", truth: "Truth | None") -> None:

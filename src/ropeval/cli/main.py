@@ -1,15 +1,19 @@
 """`ropeval`: collects the verbs, and turns the errors that a user can mend into one line and exit code 2."""
 
+import errno
+import io
 import sys
 
 import typer
 
 from ropeval.cli import bench, data, demo, evaluate, methods, report, tabular
 from ropeval.cli.model_options import UnderHeadings
+from ropeval.cli.screen import drop_stdout
 from ropeval.errors import UserError
 from ropeval.interrupts import interruptible
 from ropeval.runtime import prepare
 from ropeval.version import __version__
+from ropeval.words import clean
 
 app = typer.Typer(
     name="ropeval",
@@ -47,13 +51,35 @@ app.add_typer(bench.app, name="bench")
 
 
 def main(arguments: list[str] | None = None) -> None:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # the name of a file need not be text
     try:
         with interruptible():
             prepare()
-            app(args=arguments, prog_name="ropeval")
+            try:
+                app(args=arguments, prog_name="ropeval")
+            finally:
+                sys.stdout.flush()  # here, where it can still be said that it cannot
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:  # the reader went away, as in `ropeval … | head`
         sys.stderr.close()
         sys.exit(1)
+    except (MemoryError, RuntimeError, OSError) as error:
+        about = _beyond_the_machine(error)
+        if about is None:
+            raise
+        print(f"error: {about}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _beyond_the_machine(error: Exception) -> str | None:
+    """What no check could know before: there is no memory left for it, or no room behind standard output."""
+    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
+        reason = clean(str(error).splitlines()[0])[:300] if str(error) else "none is left"
+        return f"there is not enough memory for this ({reason}); ask for fewer members, or for smaller networks"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+        drop_stdout()
+        return f"standard output cannot be written ({error.strerror})"
+    return None

@@ -1,6 +1,6 @@
 """`ropeval methods`: what can be put behind --method, and what can be set."""
 
-from rich.console import Console
+from ropeval.cli.screen import Screen
 
 
 def methods() -> None:
@@ -12,7 +12,7 @@ def methods() -> None:
     from ropeval.report.typeset import to_terminal
 
     load_methods()
-    console = Console()
+    console = Screen()
     rows: list[list[Cell | Value]] = []
     rules = []
     for kind, entries in (("estimators", ESTIMATORS), ("encoders", ENCODERS)):

@@ -1,25 +1,25 @@
-"""Progress bars, on standard error, so that standard output stays clean; and what is printed there."""
+"""Progress bars, on standard error, so that standard output stays clean."""
 
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as escape_markup
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from ropeval.interrupts import stop_if_pressed
+from ropeval.words import clean
 
 if TYPE_CHECKING:
     from ropeval.bench.data.streams import Stream
     from ropeval.evaluation.session import Report, Session
 
 
-def stderr() -> Console:
-    return Console(stderr=True)
+def escape(name: str) -> str:
+    """A name as a bar shows it: neither markup nor commands to the terminal."""
+    return escape_markup(clean(name))
 
 
 def percent_bar(console: Console, transient: bool = True) -> Progress:
@@ -28,16 +28,6 @@ def percent_bar(console: Console, transient: bool = True) -> Progress:
         TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
         TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, transient=transient,
     )  # fmt: skip
-
-
-@contextmanager
-def heard_or_not() -> Iterator[None]:
-    """A reader of standard output who went away (`ropeval … | head -2`) ends the printing, not the work."""
-    try:
-        yield
-        sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):  # Rich makes the second of the first
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
@@ -82,7 +72,7 @@ def collecting_progress(title: str, console: Console) -> Iterator[Callable[["Str
             now = time.monotonic()
             if stream.name not in bars:
                 bars[stream.name] = bar.add_task(
-                    stream.name, total=stream.wanted, unit=stream.unit, rate="", start=False
+                    escape(stream.name), total=stream.wanted, unit=stream.unit, rate="", start=False
                 )
             elif stream.name not in started:  # the first part came back: from here on the rate means something
                 started[stream.name] = now, stream.steps

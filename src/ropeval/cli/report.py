@@ -16,6 +16,7 @@ def report(
     shows the answer, the intervals of all policies and methods, what speaks against them, training, coverage and
     configuration.
     """
+    from ropeval.cli.screen import say
     from ropeval.report.run_page import write_page
 
-    print(f"written: {write_page(folder, out=out)}")
+    say(f"written: {write_page(folder, out=out)}")

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
+from ropeval.cli.screen import Screen
 from ropeval.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def gridworld(
     grid = build(size, reward)  # type: ignore[arg-type]
     target = folder(out)
     result = study(grid.mdp, grid.pi_e, grid.pi_b, metrics)
-    console = Console()
+    console = Screen()
     title = f"Gridworld {size}×{size}, γ = {grid.mdp.gamma:g}, reward of the {reward} cell"
     console.print(_table(result, title))
     paths = draw_gridworld(grid, result, target, metrics)
@@ -98,7 +98,7 @@ def solve(
     mdp, policies = load_npz(file)
     target = folder(out) if out is not None else None
     result = study(mdp, policies["pi_e"], policies["pi_b"], metrics)
-    console = Console()
+    console = Screen()
     title = f"{file}: {mdp.num_states} states × {mdp.num_actions} actions, γ = {mdp.gamma:g}"
     console.print(_table(result, title))
     if result.merging:

@@ -15,7 +15,7 @@ from ropeval.data.probabilities import check_log_probs, from_propensities
 from ropeval.errors import UserError
 from ropeval.files import release
 from ropeval.notebook import ShownInNotebook
-from ropeval.policies.policy import Space
+from ropeval.policies.policy import LARGEST, Space
 
 Floats = NDArray[np.float32]
 HASHED = 1 << 18  # rows at a time
@@ -46,6 +46,10 @@ class Dataset(ShownInNotebook):
 
     def __len__(self) -> int:
         return len(self.rewards)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
     @property
     def num_episodes(self) -> int:
@@ -313,13 +317,13 @@ def _numbers(array: NDArray[Any], key: str, name: str) -> Floats:
         raise UserError(f"{name}: {key} holds {array.dtype}, not numbers")
     with np.errstate(over="ignore"):
         result = array.astype(np.float32)
-    finite = np.isfinite(result)
+    finite = np.abs(result) <= LARGEST  # and no nan
     if not finite.all():
         at = tuple(int(i) for i in np.argwhere(~finite)[0])
         where = f"row {at[0]}" + (f", column {at[1]}" if len(at) > 1 else "")
         raise UserError(
             f"{name}: {key} is {array[at]} at {where} ({int((~finite).sum())} such values); "
-            "every value must be finite: repair or drop those episodes"
+            f"every value must be finite, and at most {LARGEST:g}: repair or drop those episodes"
         )
     return result
 

@@ -10,6 +10,7 @@ from ropeval.data.guarded_read import try_out
 from ropeval.data.readers import FORMATS, LogFormat
 from ropeval.data.readers.frame import Table, read_frame
 from ropeval.errors import UserError, either
+from ropeval.words import writable
 
 LogLike = Dataset | str | Path | Table
 START = 512  # bytes by which a file is recognised
@@ -42,6 +43,8 @@ class Source(NamedTuple):
 def recognise(path: str | Path) -> Source:
     """Tell the format of a log by its content."""
     text, path = str(path), Path(path)
+    if not writable(text):
+        raise UserError(f"{text!r}: this name is no text (not UTF-8); rename the log")
     if not path.exists():
         for known in FORMATS:
             found = known.find(text) if known.find else None
@@ -54,11 +57,20 @@ def recognise(path: str | Path) -> Source:
     guessed = (known for known in FORMATS if known.guessed and known.recognises(path, start))
     for candidates in (sure, named, guessed):
         for known in candidates:
+            _refuse_odd_entries(path)
             return Source(path, known)
     if path.is_dir():
         held = ", ".join(sorted(p.name for p in path.iterdir())[:5]) or "nothing"
         raise UserError(f"{path}: this folder is no log (it holds {held}); ropeval reads {READS}")
     raise UserError(f"{path}: not recognised as a log; ropeval reads {READS}")
+
+
+def _refuse_odd_entries(path: Path) -> None:
+    """A pipe among the files of a log would be waited for, for ever."""
+    for folder in (path, path / "data") if path.is_dir() else ():
+        for entry in folder.iterdir() if folder.is_dir() else ():
+            if entry.exists() and not (entry.is_file() or entry.is_dir()):
+                raise UserError(f"{entry}: no ordinary file; move it out of the folder of the log")
 
 
 def _start(path: Path) -> bytes:

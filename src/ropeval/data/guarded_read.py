@@ -13,18 +13,22 @@ from pathlib import Path
 
 from ropeval.data.column_names import Mapped
 from ropeval.errors import UserError
+from ropeval.files import BOMB_RATIO
 
 SECONDS, BYTES_PER_SECOND = 6, 50_000_000  # of processor time: other work on the machine does not count
 PATIENCE = 60  # seconds on the clock, for each of those
-MEMORY = 3 << 30  # address space, which libraries reserve more of than they use
+MEMORY = 5 << 29  # address space, which libraries reserve more of than they use
 TIMES_THE_FILE = 8  # and this much more, for files that are large
+UNPACKED = 3 << 28  # bytes of the log itself: whoever reads it holds it twice for a moment, in parts and joined
+TOO_LARGE = 3  # the child's exit code
 
 
 def try_out(path: Path, mapped: Mapped) -> None:
     """Refuse a file that its own library does not survive."""
     size = sum(p.stat().st_size for p in (path.rglob("*") if path.is_dir() else [path]) if p.is_file())
     seconds = SECONDS + size // BYTES_PER_SECOND
-    limits = [str(seconds), str(MEMORY + TIMES_THE_FILE * size)]
+    unpacked = UNPACKED + BOMB_RATIO * size
+    limits = [str(seconds), str(MEMORY + TIMES_THE_FILE * size), str(unpacked)]
     command = [sys.executable, "-P", "-m", "ropeval.data.guarded_read", str(path), json.dumps(dict(mapped)), *limits]
     try:
         done = subprocess.run(command, capture_output=True, timeout=PATIENCE * seconds, check=False)
@@ -36,12 +40,17 @@ def try_out(path: Path, mapped: Mapped) -> None:
         code = done.returncode
     if code == -signal.SIGXCPU:
         raise UserError(f"{path}: reading it took more than {seconds} s without an end; the file is damaged")
+    if code == TOO_LARGE:
+        raise UserError(
+            f"{path}: its {size / 1e6:.3g} MB would become a log of more than {unpacked / 1e9:.1f} GB; damaged or "
+            "hostile? If it is sound, write it again without compression"
+        )
     if code < 0:
         name = signal.Signals(-code).name
         raise UserError(f"{path}: the library that reads such files died of it ({name}); the file is damaged")
 
 
-def _child(path: str, mapped: str, seconds: str, memory: str) -> None:
+def _child(path: str, mapped: str, seconds: str, memory: str, unpacked: str) -> None:
     from ropeval.data.formats import recognise
 
     try:
@@ -52,11 +61,24 @@ def _child(path: str, mapped: str, seconds: str, memory: str) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5))
     except (ImportError, ValueError, OSError):  # not on every system; the clock still runs
         pass
+    left = int(unpacked)
     try:
-        for _ in recognise(path).parts_here(json.loads(mapped)):
-            pass
-    except (UserError, MemoryError):  # the parent finds the same and says it
-        pass
+        for part in recognise(path).parts_here(json.loads(mapped)):
+            left -= part.nbytes
+            if left < 0:
+                sys.exit(TOO_LARGE)
+    except (UserError, MemoryError) as error:  # the parent finds the same and says it, but without this limit of memory
+        if _out_of_memory(error):
+            sys.exit(TOO_LARGE)
+
+
+def _out_of_memory(error: BaseException | None) -> bool:
+    """Whether that is behind it, whoever said what about it on the way."""
+    while error is not None:
+        if isinstance(error, MemoryError) or "memory allocation failed" in str(error):
+            return True
+        error = error.__cause__
+    return False
 
 
 if __name__ == "__main__":

@@ -52,9 +52,9 @@ class Options(BaseModel):
         metavar="NAME=COLUMN[,COLUMN…]",
     )
     members: int = option(  # with ten, the interval is a sixth wider than with very many; with five, two fifths
-        5, EFFORT, "--members", "Repetitions, each with its own seed and resample of the episodes.", ge=1
+        5, EFFORT, "--members", "Repetitions, each with its own seed and resample of the episodes.", ge=1, le=100_000
     )
-    steps: int | None = option(None, EFFORT, "--steps", "Training steps of everything that learns.", ge=1)
+    steps: int | None = option(None, EFFORT, "--steps", "Training steps of everything that learns.", ge=1, lt=2**31)
     preset: Preset = option(
         "default", EFFORT, "--preset", "default: minutes on a laptop. paper: the paper's settings, for a GPU."
     )
@@ -72,6 +72,7 @@ class Options(BaseModel):
         "Actions drawn per state from a stochastic policy.  [default: 8; none where there are at most 16 actions whose "
         "probabilities it tells: all of them count then, by these]",
         ge=1,
+        le=100_000,
     )
     seed: int = option(0, EFFORT, "--seed", "Same seed, data and device: same result.", ge=0, lt=2**31)
     settings: dict[str, dict[str, Any]] = option(

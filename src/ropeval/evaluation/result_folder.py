@@ -22,7 +22,8 @@ from typing import Any, TypeVar
 
 from ropeval.errors import UserError
 from ropeval.evaluation.result import Coverage, Estimate, Ranking
-from ropeval.files import locked, remove_leftovers, write_atomically, write_text
+from ropeval.files import load_json, locked, remove_leftovers, write_atomically, write_text
+from ropeval.words import spelt, writable
 
 PICTURES = ("curves.png", "report.html")
 WRITTEN = ("report.html", "result.json", "trust.json", "curves.parquet", "curves.png", "run.json")
@@ -38,7 +39,7 @@ class Trust:
     truth: Mapping[str, float] = field(default_factory=dict)  # true values, where a run was told them
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False)
+        return spelt(json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False))
 
 
 def fingerprint(about: Mapping[str, Any]) -> str:
@@ -48,7 +49,7 @@ def fingerprint(about: Mapping[str, Any]) -> str:
 
 
 def results_json(results: Sequence[Estimate]) -> str:
-    return json.dumps([r.to_json() for r in results], indent=1, ensure_ascii=False, allow_nan=False)
+    return spelt(json.dumps([r.to_json() for r in results], indent=1, ensure_ascii=False, allow_nan=False))
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ class ResultFolder:
     @contextlib.contextmanager
     def writing(self, about: Mapping[str, Any], resume: bool = False, overwrite: bool = False) -> Iterator[None]:
         """The folder is this process's to write the answers to `about` into; refuses to mix two runs."""
+        if not writable(str(self.path)):
+            raise UserError(f"{self.path}: this name is no text (not UTF-8); choose another --out")
         if os.path.exists(self.path) and not self.path.is_dir():
             raise UserError(f"{self.path}: this is a file; --out needs a folder")
         with locked(self.path / ".lock") as alone:
@@ -136,7 +139,7 @@ class ResultFolder:
         return self.has("result.json")
 
     def has(self, name: str) -> bool:
-        return (self.path / name).exists()
+        return (self.path / name).is_file()
 
     @property
     def written(self) -> list[str]:
@@ -205,7 +208,7 @@ class ResultFolder:
 
     def _object(self, name: str) -> dict[str, Any]:
         path = self.path / name
-        content = _json(path, "JSON") if path.is_file() else {}
+        content = load_json(path) if path.is_file() else {}
         if not isinstance(content, dict):
             raise UserError(f"{path}: expected an object, found a {type(content).__name__}")
         return content
@@ -218,14 +221,7 @@ def _estimates(rows: Any) -> list[Estimate]:
 
 
 def _read(path: Path, what: str, make: Callable[[Any], T], advice: str = "") -> T:
-    return _made(path, what, make, _json(path, what, advice), advice)
-
-
-def _json(path: Path, what: str, advice: str = "") -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: cannot be read as {what} ({error}){advice}") from error
+    return _made(path, what, make, load_json(path, what, advice), advice)
 
 
 def _made(path: Path, what: str, make: Callable[[Any], T], content: Any, advice: str = "") -> T:

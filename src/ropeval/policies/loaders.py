@@ -9,6 +9,7 @@ from ropeval.policies.policy import MODES, Mode, Policy
 from ropeval.policies.readers import FORMATS, WORDS, PolicyFile
 from ropeval.policies.readers.vecnormalize import read_statistics
 from ropeval.policies.spec import exists, parse_spec
+from ropeval.words import writable
 
 NO_STATISTICS = "none"  # FILE+none: the user says that the policy takes the log's observations as they are
 READS = either([*(known.name for known in FORMATS), *(word.name for word in WORDS)])
@@ -27,6 +28,8 @@ def load_policy(spec: str | Path, mode: Mode | None = None) -> Policy:
     >>> load_policy("dice=uniform")
     UniformPolicy 'dice' (stochastic)
     """
+    if not writable(str(spec)):
+        raise UserError(f"policy {str(spec)!r}: this name is no text (not UTF-8); rename the file")
     name, text, statistics, own_mode = parse_spec(str(spec))
     mode = own_mode or mode
     if mode is not None and mode not in MODES:

@@ -19,6 +19,7 @@ Mode = Literal["stochastic", "mean", "offset"]  # how an action is taken
 MODES: tuple[Mode, ...] = ("stochastic", "mean", "offset")
 UNUSUAL = 0.01  # of the logged observations outside a policy's range, beyond which it is worth a note
 SUM_SLACK = 1e-3  # of probabilities that should sum to 1
+LARGEST = 1e15  # of a number in an action: its square, summed over a log, is still a float32
 BATCH = 65_536  # states asked about at a time, which bounds the memory of hidden layers
 
 
@@ -266,7 +267,8 @@ def _checked(policy: Policy, actions: Any, observations: NDArray[np.float32]) ->
     if actions.dtype.kind not in "fiub":
         raise UserError(f"policy {policy.name}: it gave actions of type {actions.dtype}, not numbers")
     actions = actions.astype(np.float32)
-    if not np.isfinite(actions).all():
-        row = int(np.argwhere(~np.isfinite(actions))[0][0])
+    sound = np.abs(actions) <= LARGEST  # and no nan
+    if not sound.all():
+        row = int(np.argwhere(~sound)[0][0])
         raise UserError(f"policy {policy.name}: it gave {actions[row]} for observation {observations[row]}")
     return actions

@@ -3,17 +3,14 @@
 import html
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ropeval.report.labels import one_line
+from ropeval.words import clean
 
-# Control characters, halves of surrogate pairs, and the marks that turn the direction of the text around: a name made
-# of them could not be written, could not be seen, or would rearrange what stands beside it.
-UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
 # Where Plotly takes words. It reads some tags in them (<b>, <a href>) and resolves entities.
 WORDS = {"name", "text", "hovertext", "ticktext", "customdata", "meta", "x", "y", "labels", "title"}
 DIGITS = 7  # float32 holds no more
@@ -26,10 +23,6 @@ LATEX_SIGNS = {
     "…": r"\dots{}", "≤": r"$\leq$", "ρ": r"$\rho$", "π": r"$\pi$", "γ": r"$\gamma$", "β": r"$\beta$", "φ": r"$\phi$",
     "‖": r"$\|$", "≥": r"$\geq$",
 }  # fmt: skip
-
-
-def clean(words: str) -> str:
-    return UNSEEN.sub("\N{REPLACEMENT CHARACTER}", words)
 
 
 def escape(words: object) -> str:

@@ -11,6 +11,7 @@ from ropeval.evaluation.result import Estimate, Ranking
 from ropeval.report.labels import number
 from ropeval.report.table import Cell, Table, Value
 from ropeval.report.typeset import to_terminal
+from ropeval.words import clean
 
 TEXT_WIDTH = 100  # columns, where no terminal says how many there are
 
@@ -21,7 +22,7 @@ def print_results(results: Sequence[Estimate], console: Console, truth: Truth | 
     console.print(to_terminal(results_table(results, sentences, truth)))
     console.print()
     for place, sentence in enumerate(sentences, start=1):
-        console.print(Text.assemble((str(place), "yellow"), "  ", sentence), soft_wrap=True)
+        console.print(Text.assemble((str(place), "yellow"), "  ", clean(sentence)), soft_wrap=True)
 
 
 def comparison_text(results: Sequence[Estimate], rankings: Sequence[Ranking], truth: Truth | None = None) -> str:

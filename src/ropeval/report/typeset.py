@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ropeval.report.escape import escape, latex, markdown
 from ropeval.report.table import Cell, Table
+from ropeval.words import clean
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -23,18 +24,18 @@ def to_terminal(table: Table) -> "RichTable":
 
     def words(cell: Cell) -> Text:
         style = "bold" if cell.bold else TONES[cell.tone]
-        return Text.assemble((cell.text, style), *((("\n" + cell.below, "dim"),) if cell.below else ()))
+        return Text.assemble((clean(cell.text), style), *((("\n" + clean(cell.below), "dim"),) if cell.below else ()))
 
     made = RichTable(
-        title=Text(table.title) if table.title else None, title_justify="left",
-        caption=Text(table.caption) if table.caption else None, caption_justify="left",
+        title=Text(clean(table.title)) if table.title else None, title_justify="left",
+        caption=Text(clean(table.caption)) if table.caption else None, caption_justify="left",
         header_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False,
     )  # fmt: skip
     for place, name in enumerate(table.columns):
         longest = max((len(row[place].text) for row in table.cells()), default=0)
         gives_way = place in (0, len(table.columns) - 1) or longest > SENTENCE
         made.add_column(
-            Text(name), justify="right" if table.numeric(place) else "left", no_wrap=not gives_way,
+            Text(clean(name)), justify="right" if table.numeric(place) else "left", no_wrap=not gives_way,
             overflow="fold", min_width=min(10, longest, len(name)) if gives_way else None,
         )  # fmt: skip
     for place, row in enumerate(table.cells()):

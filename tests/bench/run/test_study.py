@@ -11,6 +11,7 @@ from ropeval.bench.data.tasks import find_tasks
 from ropeval.bench.run.study import Study, load_study, make_groups, shipped_studies
 from ropeval.errors import UserError
 
+MANY = list(range(1, 3001))
 GRID = {"rope+fqe": {"rope.beta": [0.1, 1.0, 10.0], "rope.dim": ["X/3", "X/2", "X"], "rope.width": [16, 32]}}
 
 
@@ -78,6 +79,10 @@ WRONG = {
     'tasks = []\nmethods = ["fqe"]': "tasks",
     'tasks = ["a/b"]\nmethods = ["fqx"]': "fqx",
     'tasks = ["a/b"]\nmethods = ["fqe"]\nseeds = 0': "seeds",
+    'tasks = ["a/b"]\nmethods = ["fqe"]\nseeds = 1000000000000000000': "1,000,000,000,000,000,000 members",
+    'tasks = ["a/b"]\nmethods = ["fqe"]\n[grid.fqe]\n'
+    + f'"fqe.width" = {NUMBERS}\n"fqe.depth" = {NUMBERS}': "9,000,000 s",
+    'tasks = ["a/b"]\nmethods = ["fqe"]\n[grid.fqe]\n"fqe.width" = [8, 16, 8]': "lists a value twice",
     'tasks = ["a/b"]\nmethods = ["fqe"]\nprotocol = "mine"': "protocol",
     'tasks = ["a/b"]\nmethods = ["fqe"]\nspeed = 3': "speed",
     'tasks = ["a/b"]\nmethods = ["fqe"]\n[settings.fqe]\nlayers = 3': "fqe.layers",

@@ -49,6 +49,18 @@ def npz_bomb(folder):
     return path
 
 
+def npz_bomb_with_a_liar(folder):
+    """Beside it, a member that nobody reads claims to store much."""
+    path = npz_bomb(folder)
+    with zipfile.ZipFile(path, "a") as file:
+        file.writestr("unread", b"")
+    content = bytearray(path.read_bytes())
+    size = content.rindex(b"PK\x01\x02") + 20  # of the last entry of the directory: what it takes compressed
+    content[size : size + 4] = (2**32 - 2).to_bytes(4, "little")
+    path.write_bytes(content)
+    return path
+
+
 def npz_of_objects(folder):
     columns = logs.make_columns()
     return logs.write_npz(folder, columns | {"observations": np.array([print] * 12)})
@@ -207,6 +219,9 @@ HOSTILE = [
     (minari_space('{"type": "MultiDiscrete", "nvec": [1000000000, 3]}'), "observations"),
     (minari_space('{"type": "Box", "shape": [100000, 100000, 100000]}'), "its space says"),
     (deep_space, "cannot be read"),
+    (minari_space('{"type": "Discrete", "n": Infinity}'), "cannot convert float infinity"),
+    (minari_space('{"type": "Box", "shape": [1e999]}'), "cannot convert float infinity"),
+    (npz_bomb_with_a_liar, "would unpack"),
     (d3rlpy_of_a_billion_episodes, "episode 3 lacks"),
     (many_actions, "really discrete"),
 ]

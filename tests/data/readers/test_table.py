@@ -128,3 +128,10 @@ def test_a_number_of_actions_that_is_none(tmp_path, count):
         return
     with pytest.raises(UserError, match="num_actions"):
         load_dataset(tmp_path / "log.parquet")
+
+
+@pytest.mark.parametrize("action", [{"a": 1}, b"\xff"], ids=["struct", "binary"])
+def test_actions_that_are_neither_numbers_nor_words(action):
+    table = logs.frame(logs.make_columns(discrete=True)).with_columns(polars.Series("actions", [action] * 12))
+    with pytest.raises(UserError, match="not numbers"):
+        load_dataset(table)

@@ -8,7 +8,7 @@ from ropeval.policies import load_policy
 
 
 def test_functions_by_name(columns, tmp_path, monkeypatch):
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "functions_of_mine.py").write_text(
         "import numpy as np\n"
         "def still(observations): return np.zeros((len(observations), 2))\n"
         "def noisy(observations, rng): return rng.uniform(-1, 1, (len(observations), 2))\n"
@@ -19,18 +19,17 @@ def test_functions_by_name(columns, tmp_path, monkeypatch):
         "number = 3\n"
     )
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
     log = Dataset.from_columns(columns)
-    assert load_policy("mine:still").kind == "deterministic"
-    assert load_policy("mine:noisy").kind == "stochastic"
-    make_problem(log, load_policy("mine:noisy"), 0.9)
+    assert load_policy("functions_of_mine:still").kind == "deterministic"
+    assert load_policy("functions_of_mine:noisy").kind == "stochastic"
+    make_problem(log, load_policy("functions_of_mine:noisy"), 0.9)
     for name, message in {
         "broken": "RuntimeError: oh dear",
         "wrong": "actions of shape",
         "infinite": "it gave",
     }.items():
         with pytest.raises(UserError, match=message):
-            make_problem(log, load_policy(f"mine:{name}"), 0.9)
+            make_problem(log, load_policy(f"functions_of_mine:{name}"), 0.9)
     for name, message in {"many": "3 arguments", "number": "neither", "absent": "cannot import"}.items():
         with pytest.raises(UserError, match=message):
-            load_policy(f"mine:{name}")
+            load_policy(f"functions_of_mine:{name}")

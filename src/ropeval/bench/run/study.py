@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,6 +25,7 @@ from ropeval.evaluation.methods import Method, check_overrides, make_method, par
 from ropeval.files import read_json
 from ropeval.settings import read_toml
 
+MOST_MEMBERS = 1_000_000  # for one task
 Setting = Mapping[str, Any]  # "part.field" -> value, of what the grid varies
 
 
@@ -32,7 +34,7 @@ class Study(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
     tasks: Annotated[list[str], Field(min_length=1)]  # names, or patterns such as d4rl/*
     methods: Annotated[list[str], Field(min_length=1)]  # the trivial baselines are added by themselves
     seeds: PositiveInt = 20
@@ -71,8 +73,19 @@ class Study(BaseModel):
         """Whether a setting is what the method would have had without a grid."""
         return self.make(method, setting).configs == self.make(method, {}).configs
 
+    def check_size(self) -> None:
+        """Refuse a study of more members than anyone could run, before they are counted one by one."""
+        sizes = [prod(map(len, self.grid.get(method, {}).values())) for method in self.methods]
+        members = sum(sizes) * (1 if self.resample else self.seeds)
+        if members > MOST_MEMBERS:
+            raise UserError(
+                f"{members:,} members for every task ({max(sizes):,} settings, {self.seeds:,} seeds); at most "
+                f"{MOST_MEMBERS:,} make a study: shorten the grid, or take fewer seeds"
+            )
+
     def check(self) -> None:
         """Refuse a study whose last unit would be the impossible one, before the first is run."""
+        self.check_size()
         check_overrides(self.settings)
         for method in self.all_methods:
             for setting in self.settings_of(method):
@@ -80,7 +93,9 @@ class Study(BaseModel):
         for method, fields in self.grid.items():
             if method not in self.methods:
                 raise unknown_name("method", method, self.methods)
-            for name in fields:
+            for name, values in fields.items():
+                if len(set(map(canonical, values))) < len(values):
+                    raise UserError(f"grid.{method}: {name} lists a value twice: {values}; every setting is run once")
                 if name.partition(".")[0] not in _parts(method):
                     raise unknown_name(f"part of {method}", name.partition(".")[0], _parts(method))
 

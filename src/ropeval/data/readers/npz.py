@@ -23,8 +23,6 @@ def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
 
 
 def _read_file(path: Path, mapped: Mapped) -> Dataset:
-    if not path.is_file():
-        raise UserError(f"{path}: no ordinary file; move it out of the folder of the log")
     available = npz_names(path)
     twice = [name for name, count in Counter(available).items() if count > 1]
     if twice:

@@ -40,7 +40,7 @@ def parse_space(description: Any, source: str) -> Space:
         return _parse(json.loads(description) if isinstance(description, str) else description)
     except UserError as error:
         raise UserError(f"{source}: {error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise UserError(f"{source}: the description of a space cannot be read ({error})") from error
 
 

@@ -154,7 +154,7 @@ def _ordered(frame: Any, found: Mapping[str, list[str]], source: str, notices: l
 def _vector(frame: Any, name: str, keys: list[str], source: str) -> NDArray[Any]:
     """[N, size], or [N] where one column of integers holds discrete actions."""
     first = frame[keys[0]]
-    if len(keys) == 1 and first.dtype.is_nested():
+    if len(keys) == 1 and str(first.dtype).startswith(("List", "Array")):
         return _lists(first, name, source)
     if name == "actions" and len(keys) == 1 and first.dtype.is_integer():
         _refuse_empty(first, source)
@@ -172,7 +172,7 @@ def _lists(series: Any, name: str, source: str) -> NDArray[Any]:
 
 def _holds_words(series: Any) -> bool:
     kind = series.dtype
-    return not (kind.is_numeric() or kind.is_nested() or str(kind) in ("Boolean", "Null"))
+    return not (kind.is_numeric() or kind.is_nested() or str(kind) in ("Boolean", "Null", "Binary"))
 
 
 def _refuse_empty(series: Any, source: str) -> None:

@@ -1,11 +1,10 @@
 """`package.module:name`: the one kind of policy that is code, run because its user named it."""
 
-import importlib
 import inspect
-import sys
 from typing import Any
 
 from ropeval.errors import UserError
+from ropeval.plugins import import_named
 from ropeval.policies.function import from_function
 from ropeval.policies.policy import Mode, Policy
 from ropeval.policies.readers.format import PolicyWord, refuse_modes_but
@@ -20,10 +19,8 @@ def read(text: str, mode: Mode | None) -> Policy:
 
 def _load(text: str) -> Policy:
     module_name, _, attribute = text.rpartition(":")
-    if "" not in sys.path:  # a console script does not look into the folder that it is called from
-        sys.path.insert(0, "")
     try:
-        found: Any = importlib.import_module(module_name)
+        found: Any = import_named(module_name)
         for part in attribute.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError, ValueError) as error:

@@ -8,14 +8,13 @@ task is named, `module:NAME` or `file.py:NAME` works as well.
 import fnmatch
 import importlib
 import pkgutil
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ropeval.bench.data.tasks.task import RANDOM, PolicySource, Split, Task, paper_task
 from ropeval.errors import UserError, unknown_name
-from ropeval.plugins import import_file, plugins
+from ropeval.plugins import import_file, import_named, look_in, plugins
 
 __all__ = ["RANDOM", "PolicySource", "Split", "Task", "all_tasks", "find_task", "find_tasks", "paper_task"]
 
@@ -74,12 +73,11 @@ def _pointed_at(text: str) -> Task:
     if place.endswith(".py"):
         module = import_file(Path(place), "FILE.py:NAME")
     else:
-        if "" not in sys.path:  # a console script does not look into the folder that it is called from
-            sys.path.insert(0, "")
         try:
-            module = importlib.import_module(place)
+            module = import_named(place)
         except Exception as error:  # not there, or the user's own module failed
             raise UserError(f"task {text}: cannot import it ({type(error).__name__}: {error})") from error
+        look_in(Path.cwd())
     found = getattr(module, attribute, None)
     if isinstance(found, Task):
         return found
