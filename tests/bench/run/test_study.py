@@ -80,8 +80,7 @@ WRONG = {
     'tasks = ["a/b"]\nmethods = ["fqx"]': "fqx",
     'tasks = ["a/b"]\nmethods = ["fqe"]\nseeds = 0': "seeds",
     'tasks = ["a/b"]\nmethods = ["fqe"]\nseeds = 1000000000000000000': "1,000,000,000,000,000,000 members",
-    'tasks = ["a/b"]\nmethods = ["fqe"]\n[grid.fqe]\n'
-    + f'"fqe.width" = {NUMBERS}\n"fqe.depth" = {NUMBERS}': "9,000,000 s",
+    f'tasks = ["a/b"]\nmethods = ["fqe"]\n[grid.fqe]\n"fqe.width" = {MANY}\n"fqe.depth" = {MANY}': "9,000,000 settings",
     'tasks = ["a/b"]\nmethods = ["fqe"]\n[grid.fqe]\n"fqe.width" = [8, 16, 8]': "lists a value twice",
     'tasks = ["a/b"]\nmethods = ["fqe"]\nprotocol = "mine"': "protocol",
     'tasks = ["a/b"]\nmethods = ["fqe"]\nspeed = 3': "speed",

@@ -1,0 +1,1 @@
+"""Killing, interrupting and starving runs, over and over: `make torture`."""

@@ -1,0 +1,131 @@
+"""Running the program in a process of its own that is killed, interrupted, or finds the disk full.
+
+The processes are forked from one that has imported everything already: seconds each on a busy machine, otherwise.
+"""
+
+import errno
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+CONTEXT = get_context("forkserver")
+CONTEXT.set_forkserver_preload(
+    ["tests.torture.faults", "ropeval.cli.main", "ropeval.bench.run.local", "ropeval.report.run_page", "polars", "optax"]
+)
+HANGS = 300.0  # seconds
+
+
+class Fault(NamedTuple):
+    """One of three: a signal after some seconds; a full disk at the n-th write; no file larger than so many bytes."""
+
+    signal: int = 0
+    seconds: float = 0.0
+    write: int = 0
+    largest: int = 0
+
+    def __str__(self) -> str:
+        if self.signal:
+            return f"{signal.Signals(self.signal).name} after {self.seconds:.2f} s"
+        return f"full at write {self.write}" if self.write else f"no file above {self.largest} bytes"
+
+
+class Ended(NamedTuple):
+    code: int  # negative: by that signal; HUNG: it had to be killed
+    said: str
+    writes: int  # how many there were
+
+    HUNG = 999
+
+
+def draw_fault(rng: np.random.Generator, duration: float, writes: int) -> Fault:
+    kind = rng.random()
+    if kind < 0.75:
+        return Fault(signal=int(rng.choice(SIGNALS)), seconds=float(rng.uniform(0, 1.05 * duration)))
+    if kind < 0.9:
+        return Fault(write=int(rng.integers(1, writes + 2)))
+    return Fault(largest=int(np.exp(rng.uniform(0, 12))))
+
+
+def run(words: list[str], folder: Path, fault: Fault | None = None) -> Ended:
+    """`ropeval WORDS` in the folder."""
+    process: ForkServerProcess = CONTEXT.Process(target=_child, args=(words, str(folder), fault))
+    process.start()
+    if fault and fault.signal:
+        process.join(fault.seconds)
+        if process.is_alive():
+            assert process.pid is not None
+            os.kill(process.pid, fault.signal)
+    process.join(HANGS)
+    hung = process.is_alive()
+    if hung:
+        process.kill()
+        process.join()
+    writes = folder / "writes"
+    said = (folder / "said").read_text(errors="replace") if (folder / "said").exists() else ""
+    counted = int(writes.read_text() or 0) if writes.exists() else 0
+    return Ended(Ended.HUNG if hung else process.exitcode or 0, said, counted)
+
+
+def _child(words: list[str], folder: str, fault: Fault | None) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.chdir(folder)
+    said = os.open("said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
+    Path("tmp").mkdir(exist_ok=True)
+    os.environ["TMPDIR"], tempfile.tempdir = str(Path("tmp").absolute()), None
+    _count_writes(Path("writes").absolute(), fault.write if fault else 0)
+    if fault and fault.largest:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (fault.largest, resource.RLIM_INFINITY))
+    from ropeval.cli.main import main
+
+    main(words)
+
+
+def _count_writes(path: Path, full_at: int) -> None:
+    """Making, flushing and placing a file are where a full disk is met; the n-th of them fails, and all after it."""
+    count = 0
+    record = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+
+    def guarded(deed: Any) -> Any:
+        def done(*arguments: Any, **named: Any) -> Any:
+            nonlocal count
+            count += 1
+            os.pwrite(record, str(count).encode(), 0)
+            if full_at and count >= full_at:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return deed(*arguments, **named)
+
+        return done
+
+    tempfile.mkstemp, tempfile.mkdtemp = guarded(tempfile.mkstemp), guarded(tempfile.mkdtemp)
+    os.fsync, os.replace = guarded(os.fsync), guarded(os.replace)
+    Path.replace, Path.rename = guarded(Path.replace), guarded(Path.rename)  # type: ignore[method-assign]
+
+
+def wait_for_orphans(folder: Path, seconds: float = 20.0) -> list[str]:
+    """Processes that still work in the folder: those of a killed parent leave by themselves, within a second or two."""
+    deadline = time.monotonic() + seconds
+    while True:
+        left = []
+        for entry in Path("/proc").iterdir():
+            try:
+                if entry.name.isdecimal() and os.readlink(entry / "cwd").startswith(str(folder)):
+                    left.append((entry / "cmdline").read_text().replace("\0", " ")[:200])
+            except OSError:
+                continue
+        if not left or time.monotonic() > deadline:
+            return left
+        time.sleep(0.2)
