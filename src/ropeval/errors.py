@@ -1,6 +1,10 @@
 """The one exception that is the user's to mend: the command line prints it and leaves with exit code 2."""
 
+import errno
+
 from ropeval.words import clean
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # what a disk says that is full, or too full for this user
 
 LONGEST = 1_000  # characters: a message may quote a file, and a file may hold anything
 

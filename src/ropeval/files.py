@@ -1,7 +1,6 @@
 """Reading and writing files safely: nothing is unpickled, nothing is left half-written."""
 
 import contextlib
-import errno
 import json
 import mmap
 import os
@@ -17,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.errors import UserError
+from ropeval.errors import FULL, UserError
 from ropeval.words import read_text
 
 # What NumPy and zipfile raise on a file that is cut short, damaged, or something else altogether.
@@ -156,7 +155,7 @@ def _lock_file(path: Path) -> IO[str] | None:
 
 
 def unwritable(path: Path, error: OSError) -> UserError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if error.errno in FULL:
         return UserError(f"{path}: cannot be written, the disk is full; free some space or choose another --out")
     return UserError(f"{path}: cannot be written ({error.strerror or error}); choose another --out")
 

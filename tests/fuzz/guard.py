@@ -22,7 +22,9 @@ FORBIDDEN = (
     "marshal.", "pickle.find_class", "urllib.", "ftplib.", "smtplib.", "http.", "sys.addaudithook", "sys.setprofile",
 )  # fmt: skip
 # `compile` alone runs nothing: NumPy parses an array's header as a literal. What is compiled would be seen at `exec`.
-HARMLESS = ("os.listdir", "os.scandir")  # looking at a folder that was given as a policy
+HARMLESS = (  # looking at a folder that was given as a policy; what Typer does to itself
+    "os.listdir", "os.scandir", "os.putenv", "os.unsetenv",
+)  # fmt: skip
 _watching = threading.local()
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.fuzz import grammar
+
 Rng = np.random.Generator
 INTERESTING = [0, 1, 2, 0x7F, 0x80, 0xFF]
 INTEGERS = [0, 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**62, 2**63, 2**64 - 1]
@@ -73,7 +75,13 @@ LEAVES: list[Any] = [
     [[[[]]]],
     {"a": {}},
     "<class 'os.system'>",
+    10**400,
+    float("inf"),
+    "\x1b[31m",
+    "\ud800",
+    10**15,
 ]
+HUGE = [b"[" * 5000, b'{"a":' * 3000, b"9" * 5000, b"1e999", b"Infinity", b"-" + b"9" * 400]  # in the place of a number
 HEADERS = [
     (
         rb"'shape': \([^)]*\)",
@@ -209,6 +217,10 @@ def _is_json(content: bytes) -> bool:
 
 
 def _json(content: bytes, rng: Rng, others: list[bytes]) -> bytes:
+    numbers = list(re.finditer(rb"-?\d+(\.\d+)?", content))
+    if numbers and rng.random() < 0.1:
+        found = numbers[int(rng.integers(len(numbers)))]
+        return content[: found.start()] + HUGE[int(rng.integers(len(HUGE)))] + content[found.end() :]
     value = json.loads(content)
     holders = [(value, key) for key in (value if isinstance(value, dict) else range(len(value)))]
     for holder, key in holders[:300]:
@@ -257,6 +269,11 @@ def _text(content: bytes, rng: Rng, others: list[bytes]) -> bytes:
 
 Damage = Callable[[bytes, Rng, list[bytes]], bytes]
 KNOWING: list[tuple[Callable[[bytes], bool], Damage]] = [
+    (grammar.is_hdf5, grammar.damage_hdf5),
+    (grammar.is_parquet, grammar.damage_parquet),
+    (grammar.is_npz, grammar.damage_npz),
+    (grammar.is_toml, grammar.damage_toml),
+    (grammar.is_words, grammar.damage_words),
     (_is_zip, _zip),
     (_is_pickle, _pickle),
     (_is_onnx, _in_place),

@@ -1,5 +1,7 @@
 """Good files to damage: the committed policies, the published ones where they are, and logs made on the spot."""
 
+import contextlib
+import io
 import json
 import pickle
 from collections.abc import Callable
@@ -9,10 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from ropeval.bench.run.study import load_study
+from ropeval.cli.truth import read_truth
 from ropeval.data.columns import write_columns
 from ropeval.data.formats import recognise
+from ropeval.errors import UserError
+from ropeval.evaluation.methods import make_method
+from ropeval.evaluation.options import Options, make_options, read_options
+from ropeval.evaluation.result_folder import ResultFolder
+from ropeval.evaluation.session import Session, rankings, run_session
 from ropeval.policies import load_policy
 from ropeval.policies.policy import Space, draw_actions
+from ropeval.policies.spec import parse_spec
+from ropeval.policies.uniform import UniformPolicy
+from tests.problems import Chain
 
 POLICIES = Path(__file__).resolve().parents[1] / "policies" / "files"
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "samples"  # d3rlpy wrote these
@@ -32,7 +44,7 @@ class Seed:
 
 def make_seeds(folder: Path) -> list[Seed]:
     """Write what has to be written under `folder`, read everything once (imports and all), and give the bytes."""
-    seeds = [*_policies(folder), *_logs(folder)]
+    seeds = [*_policies(folder), *_logs(folder), *_words(), _result(folder)]
     for seed in seeds:
         for name, content in seed.files.items():
             path = folder / "good" / seed.name / name
@@ -121,6 +133,84 @@ def _logs(folder: Path) -> list[Seed]:
     files = [folder / name for name in ("log.npz", "log.csv", "log.parquet", "log.hdf5")] + sorted(SAMPLES.glob("*.h5"))
     seeds = [Seed(f"{path.stem}{path.suffix}", {path.name: path.read_bytes()}, read_log) for path in files]
     return [*seeds, *(Seed(name, _content(folder / name), read_log, is_folder=True) for name in ("columns", "minari"))]
+
+
+def read_words(path: Path) -> Any:
+    """The command line, as far as it is read before a log is."""
+    import click
+    import typer
+
+    from ropeval.cli.main import app
+    from ropeval.data.column_names import parse_columns
+
+    _, *words = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
+    command = typer.main.get_command(app).commands["evaluate"]  # type: ignore[attr-defined]
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            given = dict(command.make_context("evaluate", words).params)
+    except (click.exceptions.Exit, click.ClickException) as error:  # said by Click, in its own words
+        raise UserError(str(error)) from error
+    except Exception as error:
+        if "typer" in type(error).__module__ or "click" in type(error).__module__:
+            raise UserError(str(error)) from error
+        raise
+    named = {name: value for name, value in given.items() if name in Options.model_fields and value not in (None, [])}
+    options = read_options(named)
+    parse_columns(options.columns)
+    return [parse_spec(policy) for policy in given["policies"]], [
+        make_method(name, options.settings) for name in options.method
+    ]
+
+
+def read_result(folder: Path) -> Any:
+    found = ResultFolder(folder)
+    return found.about(), found.results(), found.trust(), found.curves()
+
+
+CONFIG = """gamma = 0.9
+members = 3
+method = ["fqe", "rope+fqe"]
+level = 0.9
+[fqe]
+steps = 10
+width = 8
+[rope]
+beta = 1.0
+"""
+STUDY = """tasks = ["tiny/pendulum"]
+methods = ["fqe", "rope+fqe"]
+seeds = 2
+steps = 10
+[settings.fqe]
+width = 8
+[grid."rope+fqe"]
+"rope.beta" = [0.1, 1.0]
+"rope.dim" = [2, 3]
+"""
+EVALUATE = ["evaluate", "log.npz", "policy.npz@mean", "--gamma", "0.9", "--method", "fqe", "--set", "fqe.steps=10",
+            "--columns", "observations=s*", "--members", "3"]  # fmt: skip
+
+
+def _words() -> list[Seed]:
+    """What people write themselves: options, study files, true values, and the command line."""
+    return [
+        Seed("config", {"c.toml": CONFIG.encode()}, lambda path: read_options({}, path)),
+        Seed("study", {"s.toml": STUDY.encode()}, load_study),
+        Seed("truth", {"t.json": b'{"a": 1.5, "b": -3}'}, lambda path: read_truth(path, ["a", "b"])),
+        Seed("words", {"words.txt": "\n".join(EVALUATE).encode()}, read_words),
+    ]
+
+
+def _result(folder: Path) -> Seed:
+    """A folder of results, which a stranger may have sent."""
+    log = Chain().log(20)
+    session = Session(log, [UniformPolicy(num_actions=log.num_actions)], make_options({"method": ["mean-return"]}))
+    place = ResultFolder(folder / "result")
+    with place.writing(session.about()):
+        results = run_session(session, place)
+        place.write(results, rankings(session, results, place, None), {"uniform": 1.0})
+        place.finish()
+    return Seed("result", _content(folder / "result"), read_result, is_folder=True)
 
 
 def _write_minari(folder: Path, columns: dict[str, np.ndarray]) -> None:

@@ -88,7 +88,9 @@ def _units_failed(job: Job, ended: Ended) -> bool:
 def _difference(found: Digest, expected: Digest) -> str | None:
     lost, more = expected.keys() - found.keys(), found.keys() - expected.keys()
     other = [name for name in expected.keys() & found.keys() if expected[name] != found[name]]
-    words = [f"{what}: {sorted(names)}" for what, names in (("lost", lost), ("left", more), ("differs", other)) if names]
+    words = [
+        f"{what}: {sorted(names)}" for what, names in (("lost", lost), ("left", more), ("differs", other)) if names
+    ]
     return "; ".join(words) or None
 
 

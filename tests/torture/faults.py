@@ -9,6 +9,7 @@ import resource
 import signal
 import sys
 import tempfile
+import threading
 import time
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
@@ -20,7 +21,14 @@ import numpy as np
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 CONTEXT = get_context("forkserver")
 CONTEXT.set_forkserver_preload(
-    ["tests.torture.faults", "ropeval.cli.main", "ropeval.bench.run.local", "ropeval.report.run_page", "polars", "optax"]
+    [
+        "tests.torture.faults",
+        "ropeval.cli.main",
+        "ropeval.bench.run.local",
+        "ropeval.report.run_page",
+        "polars",
+        "optax",
+    ]
 )
 HANGS = 300.0  # seconds
 
@@ -58,8 +66,11 @@ def draw_fault(rng: np.random.Generator, duration: float, writes: int) -> Fault:
 
 def run(words: list[str], folder: Path, fault: Fault | None = None) -> Ended:
     """`ropeval WORDS` in the folder."""
-    process: ForkServerProcess = CONTEXT.Process(target=_child, args=(words, str(folder), fault))
+    heard, said = CONTEXT.Pipe(duplex=False)  # no file: that would meet the full disk, too
+    process: ForkServerProcess = CONTEXT.Process(target=_child, args=(words, str(folder), fault, said))
     process.start()
+    said.close()
+    listener = Listener(heard.fileno())
     if fault and fault.signal:
         process.join(fault.seconds)
         if process.is_alive():
@@ -71,18 +82,35 @@ def run(words: list[str], folder: Path, fault: Fault | None = None) -> Ended:
         process.kill()
         process.join()
     writes = folder / "writes"
-    said = (folder / "said").read_text(errors="replace") if (folder / "said").exists() else ""
     counted = int(writes.read_text() or 0) if writes.exists() else 0
-    return Ended(Ended.HUNG if hung else process.exitcode or 0, said, counted)
+    return Ended(Ended.HUNG if hung else process.exitcode or 0, listener.all(), counted)
 
 
-def _child(words: list[str], folder: str, fault: Fault | None) -> None:
+class Listener:
+    """Collects what is said while it is said: a pipe that nobody reads would stop who speaks."""
+
+    def __init__(self, place: int):
+        self._pieces: list[bytes] = []
+        self._thread = threading.Thread(target=self._listen, args=(os.dup(place),), daemon=True)
+        self._thread.start()
+
+    def _listen(self, place: int) -> None:
+        with open(place, "rb", buffering=0) as file:
+            while piece := file.read(1 << 16):
+                self._pieces.append(piece)
+
+    def all(self) -> str:
+        self._thread.join(20.0)  # orphans may hold the other end for a moment
+        return b"".join(self._pieces).decode(errors="replace")
+
+
+def _child(words: list[str], folder: str, fault: Fault | None, said: Any) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(folder)
-    said = os.open("said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(said, 1)
-    os.dup2(said, 2)
-    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)
+    os.dup2(said.fileno(), 1)
+    os.dup2(said.fileno(), 2)
+    said.close()
+    sys.stdout, sys.stderr = (open(place, "w", closefd=False) for place in (1, 2))  # noqa: SIM115
     Path("tmp").mkdir(exist_ok=True)
     os.environ["TMPDIR"], tempfile.tempdir = str(Path("tmp").absolute()), None
     _count_writes(Path("writes").absolute(), fault.write if fault else 0)

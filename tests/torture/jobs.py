@@ -1,5 +1,5 @@
-"""What is killed: the four verbs that write. Each has inputs, a command, the same command to go on with, and a digest of
-what it leaves, in which times and clocks do not count."""
+"""What is killed: the four verbs that write. Each has inputs, a command, one to go on with, and a digest of what it
+leaves, in which times and clocks do not count."""
 
 import hashlib
 import json
@@ -98,7 +98,7 @@ EVALUATE = ("evaluate", "log.npz", "uniform", "--method", "mean-return", "--meth
 RUN = ("bench", "run", "study.toml", "--out", "study", "--data", "data")
 COLLECT = ("bench", "collect", TASK, "--data", "collected", "--processes", "2")
 INPUTS = ("log.npz", "log.parquet", "study.toml", "data")
-OTHERS = ("said", "writes", *INPUTS)
+OTHERS = ("writes", *INPUTS)
 
 
 def _left(folder: Path) -> Digest:

@@ -1,6 +1,5 @@
 """`ropeval`: collects the verbs, and turns the errors that a user can mend into one line and exit code 2."""
 
-import errno
 import io
 import sys
 
@@ -9,7 +8,7 @@ import typer
 from ropeval.cli import bench, data, demo, evaluate, methods, report, tabular
 from ropeval.cli.model_options import UnderHeadings
 from ropeval.cli.screen import drop_stdout
-from ropeval.errors import UserError
+from ropeval.errors import FULL, UserError
 from ropeval.interrupts import interruptible
 from ropeval.runtime import prepare
 from ropeval.version import __version__
@@ -79,7 +78,7 @@ def _beyond_the_machine(error: Exception) -> str | None:
     if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error):
         reason = clean(str(error).splitlines()[0])[:300] if str(error) else "none is left"
         return f"there is not enough memory for this ({reason}); ask for fewer members, or for smaller networks"
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
+    if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
         drop_stdout()
         return f"standard output cannot be written ({error.strerror})"
     return None

@@ -1,0 +1,1 @@
+"""Small evaluations over and over, in one process and in many: `make soak`."""
