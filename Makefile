@@ -1,6 +1,10 @@
 # make demo   sets up and runs the main job on the embedded log
 # make test   sets up and runs the tests
 # make quick  the tests that train nothing, start no processes and open no browser: about a minute
+# make torture  kills runs and fills disks, for MINUTES=30: what goes on from there must come to the same
+# make soak   small evaluations over and over, for MINUTES=30: nothing may grow
+# make versions  the quick tests with the oldest and with the newest allowed versions of everything
+# make lock   requirements-dev.lock, with hashes (needs uv), and ropeval.cdx.json, the bill of materials
 # make fuzz   damages files and reads them, for SECONDS=600, from SEED; what breaks a promise goes to fuzz-crashers
 PYTHON ?= python3
 VENV ?= .venv
@@ -8,8 +12,9 @@ BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 
 SECONDS ?= 600
+MINUTES ?= 30
 
-.PHONY: demo test quick check bench fuzz clean
+.PHONY: demo test quick check bench fuzz torture soak versions lock clean
 
 demo: $(READY)
 	$(BIN)/ropeval demo --out demo-result --overwrite
@@ -27,6 +32,20 @@ check: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz.campaign --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) --out fuzz-crashers
+
+torture: $(READY)
+	$(BIN)/python -m tests.torture.campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --out torture-failures
+
+soak: $(READY)
+	$(BIN)/python -m tests.soak.campaign --minutes $(MINUTES)
+
+versions: $(READY)
+	$(BIN)/python scripts/versions.py oldest newest
+
+lock: $(READY)
+	uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 --extra dev \
+	  --custom-compile-command 'make lock' pyproject.toml --output-file requirements-dev.lock
+	$(BIN)/python scripts/bill_of_materials.py requirements-dev.lock ropeval.cdx.json
 
 bench: $(READY)
 	$(BIN)/python benchmarks/speed.py --peer
