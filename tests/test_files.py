@@ -1,15 +1,17 @@
 """Files are there whole or not at all, and a lock ends with whoever holds it."""
 
+import errno
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import polars
 import pytest
 
 from ropeval.errors import UserError
-from ropeval.files import locked, remove_leftovers, write_text
+from ropeval.files import locked, remove_leftovers, write_parquet, write_text
 
 HOLD = "import sys, time; from pathlib import Path; from ropeval.files import locked\n"
 HOLD += "with locked(Path(sys.argv[1])) as ours: print(ours, flush=True); time.sleep(60)"
@@ -73,3 +75,17 @@ def test_locking_does_not_wait(tmp_path):
     with locked(tmp_path / ".lock"), locked(tmp_path / ".lock"):
         pass
     assert time.monotonic() - began < 1.0
+
+
+def test_a_full_disk_is_a_full_disk_to_parquet_too(tmp_path, monkeypatch):
+    """polars by itself would call the file damaged."""
+
+    def full(path, content):
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+
+    write_parquet(tmp_path / "a [1].parquet", polars.DataFrame({"a": [1, 2]}))
+    assert [path.name for path in tmp_path.iterdir()] == ["a [1].parquet"]
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(UserError, match="the disk is full"):
+        write_parquet(tmp_path / "b.parquet", polars.DataFrame({"a": [1, 2]}))
+    assert [path.name for path in tmp_path.iterdir()] == ["a [1].parquet"]

@@ -1,6 +1,7 @@
 """Reading and writing files safely: nothing is unpickled, nothing is left half-written."""
 
 import contextlib
+import io
 import json
 import mmap
 import os
@@ -103,6 +104,18 @@ def write_text(path: Path, text: str) -> None:
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
+
+
+def write_parquet(path: Path, frame: Any) -> None:
+    """A frame of polars, whole or not at all. Python writes the bytes: of a full disk polars says that the file is
+    damaged, and a path it may take for a pattern."""
+
+    def write(temporary: Path) -> None:
+        packed = io.BytesIO()
+        frame.write_parquet(packed)
+        temporary.write_bytes(packed.getbuffer())
+
+    write_atomically(path, write)
 
 
 def remove_leftovers(folder: Path, names: Iterable[str]) -> None:

@@ -105,7 +105,7 @@ class Listener:
 
 
 def _child(words: list[str], folder: str, fault: Fault | None, said: Any) -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # until it is the program's turn
     os.chdir(folder)
     os.dup2(said.fileno(), 1)
     os.dup2(said.fileno(), 2)
@@ -119,7 +119,11 @@ def _child(words: list[str], folder: str, fault: Fault | None, said: Any) -> Non
         resource.setrlimit(resource.RLIMIT_FSIZE, (fault.largest, resource.RLIM_INFINITY))
     from ropeval.cli.main import main
 
-    main(words)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        main(words)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the rest is not the program
 
 
 def _count_writes(path: Path, full_at: int) -> None:

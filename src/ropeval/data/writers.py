@@ -15,7 +15,7 @@ from ropeval.data.columns import ColumnsWriter
 from ropeval.data.dataset import Dataset
 from ropeval.data.readers.minari import LOG_PROBS
 from ropeval.errors import UserError
-from ropeval.files import unwritable, write_atomically
+from ropeval.files import unwritable, write_atomically, write_parquet
 
 Progress = Callable[[int], None]  # steps written so far
 FORMATS = ("columns", "npz", "parquet", "minari")
@@ -45,7 +45,7 @@ def write_log(parts: Iterable[Dataset], target: Path, kind: str, progress: Progr
     if kind == "npz":
         write_atomically(target, lambda path: _write_npz(dataset, path))
     elif kind == "parquet":
-        write_atomically(target, lambda path: _write_parquet(dataset, path))
+        write_parquet(target, _as_frame(dataset))
     elif kind == "minari":
         write_minari(dataset, target, progress)
     else:
@@ -76,7 +76,7 @@ def _write_npz(dataset: Dataset, path: Path) -> None:
         np.savez_compressed(file, **plain_columns(dataset))  # type: ignore[arg-type]
 
 
-def _write_parquet(dataset: Dataset, path: Path) -> None:
+def _as_frame(dataset: Dataset) -> Any:
     import polars
 
     table: dict[str, NDArray[Any]] = {}
@@ -85,7 +85,7 @@ def _write_parquet(dataset: Dataset, path: Path) -> None:
             table |= {f"{name}_{i}": values[:, i] for i in range(values.shape[1])}
         else:
             table[name] = values if values.ndim else np.full(len(dataset), int(values), np.int32)
-    polars.DataFrame(table).write_parquet(path)
+    return polars.DataFrame(table)
 
 
 def write_minari(dataset: Dataset, target: Path, progress: Progress | None = None) -> None:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from ropeval.errors import UserError
 from ropeval.evaluation.result import Coverage, Estimate, Ranking
-from ropeval.files import load_json, locked, remove_leftovers, write_atomically, write_text
+from ropeval.files import load_json, locked, remove_leftovers, write_parquet, write_text
 from ropeval.words import spelt, writable
 
 PICTURES = ("curves.png", "report.html")
@@ -154,7 +154,7 @@ class ResultFolder:
         frame = polars.DataFrame(rows, schema=_curve_columns())
         self._remove(PICTURES)
         self._write("trust.json", Trust(list(ranking), self._kept_coverage(), truth or {}).to_json())
-        write_atomically(self.path / "curves.parquet", lambda path: frame.write_parquet(path))
+        write_parquet(self.path / "curves.parquet", frame)
         self._write("result.json", results_json(results))
 
     def add_truth(self, ranking: Sequence[Ranking], truth: Mapping[str, float]) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 from ropeval.bench.data.task_data import EVALUATED
 from ropeval.bench.run.study import Group, Study, Unit, digest, read_study, slug
 from ropeval.errors import UserError
-from ropeval.files import write_atomically, write_text
+from ropeval.files import write_parquet, write_text
 
 FIXED = (
     "protocol",
@@ -82,8 +82,8 @@ class Store:
 
     def write(self, unit: Unit, rows: Any, curves: Any) -> None:
         """`rows` and `curves` are polars frames. Rows come last: they say that all is there."""
-        write_atomically(self._unit(unit, "curves.parquet"), lambda path: curves.write_parquet(path))
-        write_atomically(self._unit(unit, "rows.parquet"), lambda path: rows.write_parquet(path))
+        write_parquet(self._unit(unit, "curves.parquet"), curves)
+        write_parquet(self._unit(unit, "rows.parquet"), rows)
 
     def fail(self, unit: Unit, policy: str, error: str, refused: bool) -> None:
         """`refused`: the method has no answer for this policy, and trying again will not change that."""

@@ -24,7 +24,7 @@ from ropeval.bench.results.suite_scores import PRECISE, Suite, judges_many, scor
 from ropeval.bench.results.summary import Summary, summarise
 from ropeval.bench.results.together import Results, load_results
 from ropeval.errors import UserError, unknown_name
-from ropeval.files import write_atomically, write_text
+from ropeval.files import write_text
 from ropeval.report.chart import Chart
 from ropeval.report.escape import latex, markdown
 from ropeval.report.palette import Palette
@@ -234,7 +234,7 @@ def _write(report: Report, out: Path, formats: Sequence[str], processes: int, sa
             tables |= {f"tables/{name}.csv": frame for name, frame in suite_frames(report.suite).items()}
         tables |= {f"figures/{chart.slug}.csv": chart_frame(chart) for chart in report.charts}
         for name, frame in tables.items():
-            write_atomically(out / name, frame.write_csv)
+            write_text(out / name, frame.write_csv())
             written.append(out / name)
     say("writing", 0.96)
     if "md" in formats:
