@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from ropeval.data import Dataset
+from ropeval.data.needs import check_needs
 from ropeval.encoders import ENCODERS, Encoder
 from ropeval.errors import UserError, unknown_name
 from ropeval.estimators import ESTIMATORS, Estimator
@@ -31,6 +32,12 @@ class Method:
     estimator: str
     configs: dict[str, PartConfig]  # by part name
 
+    @property
+    def entries(self) -> list[Encoder | Estimator]:
+        """What the registries hold of its parts, in the order of the work."""
+        encoder = [] if self.encoder is None else [ENCODERS[self.encoder]]
+        return [*encoder, ESTIMATORS[self.estimator]]
+
     def describe(self) -> dict[str, Any]:
         return {part: config.model_dump() for part, config in self.configs.items()}
 
@@ -43,16 +50,14 @@ class Method:
     @property
     def spread(self) -> list[str]:
         """Every `part.field` of which the members of one run may have values of their own."""
-        encoder = ENCODERS[self.encoder].spread if self.encoder is not None else ()
-        own = [f"{self.encoder}.{field}" for field in encoder]
-        return own + [f"{self.estimator}.{field}" for field in ESTIMATORS[self.estimator].spread]
+        return [f"{entry.name}.{field}" for entry in self.entries for field in entry.spread]
 
     def check(self, dataset: Dataset, policy: Policy) -> None:
         """Refuse a policy that the method cannot judge, before any work is done."""
-        encoder = ENCODERS[self.encoder].check if self.encoder is not None else None
-        for refuse in (encoder, ESTIMATORS[self.estimator].check):
-            if refuse is not None:
-                refuse(dataset, policy)
+        for entry in self.entries:
+            check_needs(entry.name, entry.needs, dataset, policy)
+            if entry.check is not None:
+                entry.check(dataset, policy)
 
 
 def available_methods() -> list[str]:
