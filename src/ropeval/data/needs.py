@@ -55,12 +55,10 @@ def _critic(dataset: Dataset, policy: Policy) -> str | None:
     return f"policy {policy.name}: it has no action-value network to take features from"
 
 
-PROPENSITIES = Need("propensities (logged, or fitted)", lambda dataset, policy: None, "")
-STOCHASTIC = Need(
-    "a stochastic policy where actions are continuous", _density, "leave it out (fqe and world take any policy)"
-)
+PROPENSITIES = Need("propensities, logged or fitted", lambda dataset, policy: None, "")
+STOCHASTIC = Need("a stochastic policy or discrete actions", _density, "leave it out (fqe and world take any policy)")
 PROBABILITIES = Need(
-    "the policy's probabilities",
+    "π(a|s) of any action",
     _probability,
     "give log_prob(observations, actions) -> [n] to CallablePolicy, set it as an attribute of the function, or leave "
     "this method out",

@@ -26,6 +26,7 @@ class Encoder:
     config: type[PartConfig]
     fit: Callable[[Problem, Any, Run], Encoded]
     summary: str
+    before: str = "fqe"  # the estimator that it is usually put before
     presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # preset name -> overrides
     needs: tuple[Need, ...] = ()  # of the log and the policy: refused, before any work, where it is not there
     check: Callable[[Dataset, Policy], None] | None = None  # refuses what no need can say
