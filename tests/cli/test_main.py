@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from ropeval.cli import main as cli
+from ropeval.cli.main import main
 from ropeval.version import __version__
 
 HELP = """
@@ -56,3 +57,11 @@ def test_a_reader_who_goes_away_is_no_error_and_one_that_is_ours_is_not_hidden(m
     monkeypatch.setattr(cli.sys, "stderr", io.StringIO())
     with pytest.raises(raised):
         cli.main([])
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "demo", "methods", "tabular", ""])
+def test_help_teaches(capsys, verb):
+    with pytest.raises(SystemExit) as caught:
+        main([*([verb] if verb else []), "--help"])
+    assert not caught.value.code
+    assert len(capsys.readouterr().out.splitlines()) > 5

@@ -13,6 +13,7 @@ from ropeval.errors import UserError, either
 
 LogLike = Dataset | str | Path | Table
 START = 512  # bytes by which a file is recognised
+READERS = {known: known.reader for known in FORMATS}  # imported here: nothing is while a file of strangers is read
 READS = either([known.about for known in FORMATS])
 
 
@@ -30,7 +31,7 @@ class Source(NamedTuple):
 
     def parts_here(self, mapped: Mapped) -> Iterator[Dataset]:
         """The same without a trial in a process of its own."""
-        for part in self.format.reader.read(self.path, mapped):
+        for part in READERS[self.format].read(self.path, mapped):
             yield part.named(actions=mapped.get(ACTION_NAMES))
 
 
@@ -39,15 +40,15 @@ def recognise(path: str | Path) -> Source:
     text, path = str(path), Path(path)
     if not path.exists():
         for known in FORMATS:
-            find = getattr(known.reader, "find", None)
+            find = getattr(READERS[known], "find", None)
             found = find(text) if find else None
             if found is not None:
                 return Source(found, known)
         raise UserError(f"{text}: no such log; check the path")
     start = _start(path)
-    sure = (known for known in FORMATS if not known.guessed and known.reader.recognises(path, start))
+    sure = (known for known in FORMATS if not known.guessed and READERS[known].recognises(path, start))
     named = (known for known in FORMATS if not known.guessed and path.is_file() and path.suffix in known.extensions)
-    guessed = (known for known in FORMATS if known.guessed and known.reader.recognises(path, start))
+    guessed = (known for known in FORMATS if known.guessed and READERS[known].recognises(path, start))
     for candidates in (sure, named, guessed):
         for known in candidates:
             return Source(path, known)

@@ -12,6 +12,7 @@ from ropeval.policies.readers.vecnormalize import read_statistics
 from ropeval.policies.spec import exists, parse_spec
 
 NO_STATISTICS = "none"  # FILE+none: the user says that the policy takes the log's observations as they are
+READERS = [known.reader for known in FORMATS]  # imported here: nothing is while a file of strangers is read
 READS = either([*(known.name for known in FORMATS), *(word.name for word in WORDS)])
 SAVE_WHOLE = "save the whole model (Stable-Baselines3: model.save) or export it to ONNX"
 
@@ -53,9 +54,9 @@ def _load_file(path: Path, statistics: str | None, mode: Mode | None) -> Policy:
 
 
 def _read(file: PolicyFile) -> Policy:
-    for known in FORMATS:
-        if known.reader.recognises(file):
-            return known.reader.read(file)
+    for reader in READERS:
+        if reader.recognises(file):
+            return reader.read(file)
     about = _about_start(file.content, file.path) if file.archive is None else _about_zip(file.archive)
     raise UserError(f"{file.where}: {about}")
 
