@@ -56,18 +56,6 @@ def test_rows_are_distributions_and_states_look_different(world):
     assert len(np.unique(live, axis=0)) == len(live)
 
 
-def test_propensities_are_frequencies():
-    table = inventory.world()
-    policy = inventory.policies.fair
-    seen = np.repeat(table.observations[[0, 40, 100]], 20_000, axis=0).astype(np.float32)
-    actions = policy.sample(seen, np.random.default_rng(0)).reshape(3, -1)
-    for state in range(3):
-        said = np.exp([policy.log_prob(seen[[state * 20_000]], np.array([a]))[0] for a in range(5)])
-        counted = np.bincount(actions[state], minlength=5) / 20_000
-        np.testing.assert_allclose(counted, said, atol=4 * 0.5 / 20_000**0.5)
-        assert said.sum() == pytest.approx(1.0)
-
-
 def test_what_is_no_state_counts_as_the_nearest_one():
     policy: Any = epidemic.policies.fair
     at = lambda *seen: policy.probabilities(np.array([seen], np.float32))[0]  # noqa: E731
