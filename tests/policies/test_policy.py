@@ -9,7 +9,7 @@ from ropeval.data import Dataset, make_problem
 from ropeval.errors import UserError
 from ropeval.policies import CallablePolicy, Space, load_policy
 from ropeval.policies.policy import every_action, log_probs
-from tests.data.test_problem import biased
+from tests.data.test_exact_sums import biased
 from tests.policies.hostile import FILES
 from tests.policies.samples import arrays, save
 

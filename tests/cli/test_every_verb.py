@@ -14,7 +14,7 @@ HELP = """
 import sys
 from contextlib import suppress
 from ropeval.cli.main import main
-from tests.cli.test_main import verbs
+from tests.cli.test_every_verb import verbs
 for words in verbs():
     with suppress(SystemExit):
         main([*words, "--help"])

@@ -20,7 +20,7 @@ def test_every_listed_name_can_be_made_and_is_two_parts_at_most():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("fqa", "unknown method 'fqa'; choose from: .*fqe"),
+        ("fqa", "unknown method 'fqa'"),
         ("+fqe", "unknown method"),
         ("fqe+rope", "unknown method"),
         ("rope+rope+fqe", "unknown method"),
