@@ -2,17 +2,12 @@
 
 import pytest
 
-from ropeval.bench.results.report import write_report
-from tests.bench.studies import small_study
-
 DRAWN = "document.querySelectorAll('.plot .main-svg').length > 0"
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    folder = small_study(tmp_path_factory.mktemp("study"))
-    write_report(folder, folder / "report", ["html"])
-    return (folder / "report" / "report.html").read_text(encoding="utf-8")
+@pytest.fixture
+def page(small):
+    return (small / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.process
