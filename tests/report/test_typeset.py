@@ -35,7 +35,7 @@ def test_latex():
 
 def test_html_sets_numbers_to_the_right_and_absence_as_a_dash():
     html = to_html(TABLE)
-    assert '<td class="number">12,346</td>' in html
+    assert '<td class="number" data-value="12345.678">12,346</td>' in html
     assert '<td class="number"><span aria-label="none">–</span></td>' in html
     assert '<th scope="row">b|&lt;i&gt;</th>' in html
     assert '<td class="shaded" style="--share:0.250">0.25</td>' in html
