@@ -8,7 +8,7 @@ import polars as pl
 from ropeval.bench.results.rows import case_name
 from ropeval.bench.results.scores import COVERAGE, Floats, iqm, quantiles, resampled_iqm
 from ropeval.bench.results.summary import TrueValues
-from ropeval.evaluation.diagnosis.about_fit import DRIFT, drift
+from ropeval.evaluation.diagnosis.about_fit import drift
 
 BAND_RESAMPLES = 200  # a band is looked at, not read off
 KEY = ("task", "policy", "method", "hyper", "stage", "metric")

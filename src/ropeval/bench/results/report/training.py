@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ropeval.bench.results.curve_bands import DRIFT, Curve, Line, Name, error_line, line, role, settled
+from ropeval.bench.results.curve_bands import Curve, Line, Name, error_line, line, role, settled
 from ropeval.bench.results.report.charts import legend
 from ropeval.bench.results.rows import BASELINES, TRUTHS
 from ropeval.bench.results.scores import iqm
 from ropeval.bench.results.summary import Runs, Summary
+from ropeval.evaluation.diagnosis.about_fit import DRIFT
 from ropeval.report.chart import Chart, Entry, Mark, Panel, Series, error_range, joined
 from ropeval.report.palette import Palette
 
