@@ -41,7 +41,7 @@ def test_html_sets_numbers_to_the_right_and_absence_as_a_dash():
     assert '<td class="shaded" style="--share:0.250" data-value="0.25">0.25</td>' in html
     assert '<td class="number" data-value="2.5"><strong>2.5</strong></td>' in html
     assert "<caption>A &amp; B. Said [below]. From a log.</caption>" in html
-    assert '<table class="whole">' in to_html(TABLE, whole=True)
+    assert '<table data-name="ab" class="whole">' in to_html(TABLE, whole=True)
     assert '<th scope="row"' not in to_html(TABLE, row_headers=False)
 
 
