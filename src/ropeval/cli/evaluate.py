@@ -106,7 +106,7 @@ def evaluate(
     seen = dataset.observations[:NOTED]
     of_policies = [note for policy in session.policies for note in policy.notes(seen)]
     single_steps = options.gamma == 0 or said_flags(mapped).get("terminations", False)
-    for notice in (*dataset.notices, *log_warnings(dataset, single_steps), *of_policies):
+    for notice in (*dataset.notices, *log_warnings(dataset, single_steps), *of_policies, *session.notes()):
         console.print(f"note: {notice}", highlight=False, markup=False)
     folder = out or Path("ropeval-results") / f"{Path(log).stem}-{session.fingerprint[:8]}"
     answer(session, folder, known, resume, overwrite, as_json=json)
@@ -121,7 +121,7 @@ def answer(
     from ropeval.cli.progress import heard_or_not, session_progress, stderr
     from ropeval.evaluation.result_folder import ResultFolder, results_json
     from ropeval.evaluation.session import rankings, run_session
-    from ropeval.report.terminal import print_ranking, print_results
+    from ropeval.report.terminal import print_groups, print_ranking, print_results
 
     if resume and overwrite:
         raise UserError("--resume goes on with a run and --overwrite discards it; choose one")
@@ -138,6 +138,7 @@ def answer(
                 print(results_json(results))
             else:
                 print_results(results, Console(), truth)
+                print_groups(results, Console())
                 print_ranking(ranking, Console())
         keep(results, ranking, folder, truth)  # after printing: a full disk does not take the answer away
     if not as_json:

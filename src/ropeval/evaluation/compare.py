@@ -40,6 +40,8 @@ class Comparison(ShownAsTables):
                 "value": e.value,
                 "low": e.interval.low if e.interval else None,
                 "high": e.interval.high if e.interval else None,
+                "over_log": e.versus_log.difference if e.versus_log else None,
+                "probability_better": e.versus_log.better if e.versus_log else None,
                 "warnings": len(e.warnings),
             }
             for e in self.estimates

@@ -18,10 +18,12 @@ from ropeval.evaluation.conclude import conclude
 from ropeval.evaluation.diagnosis.diagnose import diagnose
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.fit import fit
+from ropeval.evaluation.groups import make_groups, value_by_group
 from ropeval.evaluation.methods import Method, make_methods
 from ropeval.evaluation.options import Options, make_options, takes_options
 from ropeval.evaluation.result import Coverage, Estimate, curve_rows, finite_or_none
 from ropeval.evaluation.tune import tune
+from ropeval.evaluation.versus_log import compare_with_log, logged_returns
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples
@@ -57,7 +59,9 @@ def evaluate(
     if chosen.columns:
         raise UserError("columns: this log has been read already; give them to load_dataset")
     (made,) = make_methods(chosen)
-    problem = make_problem(load_dataset(log), as_policy(policy), chosen.gamma, chosen.seed, chosen.draws)
+    problem = make_problem(
+        load_dataset(log), as_policy(policy), chosen.gamma, chosen.seed, chosen.draws, horizon=chosen.horizon
+    )
     tuned = tune(problem, made, chosen.seed) if chosen.tune else None
     return answer(problem, tuned.method if tuned else made, chosen, report=report)
 
@@ -78,9 +82,11 @@ def answer(
     shared        what is prepared once for all policies of the log; None: there, too
     """
     method.check(problem.dataset, problem.policy)
+    groups = make_groups(problem.dataset, options.by) if options.by else []
     began = time.perf_counter()
     config = {
         "gamma": problem.gamma,
+        **({"horizon": problem.horizon} if problem.horizon else {}),
         "members": options.members,
         "seed": options.seed,
         "draws": problem.transitions.draws,
@@ -101,6 +107,7 @@ def answer(
     said = conclude(fitted, method, resamples, options.level, options.interval)
 
     sees_policy = ESTIMATORS[method.estimator].sees_policy
+    returns = logged_returns(problem, estimated) if sees_policy else None
     if covered is None and sees_policy:
         covered = coverage.measure(raw)
     found = diagnose(
@@ -131,12 +138,17 @@ def answer(
         replicates=[finite_or_none(v) for v in said.replicates] if resamples else [],
         left_out=[int(i) for i in np.flatnonzero(said.left_out)],
         extras=estimated.extras,
+        versus_log=None
+        if returns is None
+        else compare_with_log(said.value, said.replicates, said.interval, returns, resamples, level=options.level),
+        groups=value_by_group(groups, fitted, said, resamples, options.level, sees_policy),
     )
 
 
 def _fingerprint_of_log(problem: Problem) -> str:
     """What a checkpoint belongs to. The device is part of it, since another one rounds differently."""
-    about = [__version__, problem.dataset.sha256, problem.gamma, problem.protocol, jax.devices()[0].device_kind]
+    log = problem.log
+    about = [__version__, log.dataset.sha256, log.gamma, log.horizon, log.protocol, jax.devices()[0].device_kind]
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
 

@@ -47,6 +47,19 @@ class Method:
         own = [f"{self.encoder}.{field}" for field in encoder]
         return own + [f"{self.estimator}.{field}" for field in ESTIMATORS[self.estimator].spread]
 
+    def check_question(self, gamma: float, horizon: int | None) -> None:
+        """Refuse a horizon, or γ = 1, where the method knows none; before any work is done."""
+        if (horizon is not None or gamma == 1.0) and not ESTIMATORS[self.estimator].takes_horizon:
+            raise UserError(
+                f"method {self.name}: it cannot count the first steps of an episode alone, so it takes no horizon and "
+                "no gamma of 1; leave it out, or ask without"
+            )
+        if gamma == 1.0 and self.encoder is not None:
+            raise UserError(
+                f"method {self.name}: {self.encoder} learns distances that are finite for a gamma below 1 only; take "
+                f"{self.estimator} alone, or a gamma like 0.999"
+            )
+
     def check(self, dataset: Dataset, policy: Policy) -> None:
         """Refuse a policy that the method cannot judge, before any work is done."""
         encoder = ENCODERS[self.encoder].check if self.encoder is not None else None
@@ -108,6 +121,12 @@ def make_methods(options: Options) -> list[Method]:
                 overrides[part] = {"steps": options.steps, **overrides.get(part, {})}
     names = dict.fromkeys(ALIASES.get(name, name) for name in options.method)
     methods = [make_method(name, overrides, options.preset) for name in names]
+    for method in methods:
+        method.check_question(options.gamma, options.horizon)
+    if options.tune and (options.horizon is not None or options.gamma == 1.0):
+        raise UserError("tune: settings are chosen by values without a horizon; leave out tune, or horizon and gamma 1")
+    if options.by and not any(ESTIMATORS[m.estimator].by_group for m in methods):
+        raise UserError(f"by {options.by}: {', '.join(names)} cannot tell groups apart; fqe, wis and mean-return can")
     for part, fields in options.settings.items():
         if fields and not any(part in method.configs for method in methods):
             raise UserError(

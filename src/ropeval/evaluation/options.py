@@ -40,7 +40,22 @@ class Options(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    gamma: float = option(0.99, QUESTION, "--gamma", "Discount factor, in [0, 1).", ge=0, lt=1)
+    gamma: float = option(
+        0.99,
+        QUESTION,
+        "--gamma",
+        "Discount factor, in [0, 1]. 1 needs episodes that all end, or a --horizon.",
+        ge=0,
+        le=1,
+    )
+    horizon: int | None = option(
+        None,
+        QUESTION,
+        "--horizon",
+        "Count the first H steps of an episode only.  [default: all; with --gamma 1 as many as the longest has]",
+        ge=1,
+        metavar="H",
+    )
     method: Words = option(DEFAULT_METHODS, QUESTION, "--method", "Method; give it again for more.", min_length=1)
     columns: Words = option(
         (),
@@ -50,6 +65,13 @@ class Options(BaseModel):
         "truncations=never, terminations=always, episode_ids=patient, time=day, action_names=none,low,high. Give it "
         "again for more.",
         metavar="NAME=COLUMN[,COLUMN…]",
+    )
+    by: str | None = option(
+        None,
+        QUESTION,
+        "--by",
+        "Also the value by group: by the values of this column of the initial states, or by its quartiles.",
+        metavar="COLUMN",
     )
     members: int = option(  # with ten, the interval is a sixth wider than with very many; with five, two fifths
         5, EFFORT, "--members", "Repetitions, each with its own seed and resample of the episodes.", ge=1

@@ -14,11 +14,13 @@ import jax
 import numpy as np
 
 from ropeval.data import Dataset, Log, Problem
+from ropeval.data.horizon import horizon_note, resolved_horizon
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
 from ropeval.evaluation.diagnosis.diagnose import compare_methods
 from ropeval.evaluation.evaluate import answer
+from ropeval.evaluation.groups import make_groups, without_groups
 from ropeval.evaluation.methods import Method, make_methods
 from ropeval.evaluation.options import Options
 from ropeval.evaluation.rank import Truth, rank, scores
@@ -55,6 +57,9 @@ class Session:
         object.__setattr__(self, "policies", [policy.fitted(self.dataset.space) for policy in self.policies])
         for policy in self.policies:  # before anything is written: do they answer, and in the right shape?
             draw_actions(policy, self.dataset.observations[:2], 1, np.random.default_rng(0))
+        resolved_horizon(self.dataset, self.options.gamma, self.options.horizon)
+        if self.options.by:
+            make_groups(self.dataset, self.options.by)
         for policy, method in self.questions:  # before any training: the last question may be the impossible one
             method.check(self.dataset, policy)
 
@@ -65,6 +70,14 @@ class Session:
     @property
     def questions(self) -> list[tuple[Policy, Method]]:
         return [(policy, method) for policy in self.policies for method in self.methods]
+
+    def notes(self) -> list[str]:
+        """What should be known before the work begins."""
+        found = [horizon_note(self.dataset, self.options.gamma, self.options.horizon)]
+        silent = without_groups([m.estimator for m in self.methods]) if self.options.by else []
+        if silent:
+            found.append(f"no value by {self.options.by} from {', '.join(silent)}: only for all episodes together")
+        return [note for note in found if note]
 
     def about(self) -> dict[str, Any]:
         """What is asked, without the answer."""
@@ -90,7 +103,9 @@ class Session:
 
     def problems(self) -> Iterator[tuple[int, Problem]]:
         """One problem at a time: the arrays of all policies together need not fit into memory."""
-        log = Log(self.dataset, self.options.gamma)  # what is made of it alone is made once
+        log = Log(
+            self.dataset, self.options.gamma, horizon=self.options.horizon
+        )  # what is made of it alone is made once
         for place, policy in enumerate(self.policies):
             yield place, log.problem(policy, self.options.seed, self.options.draws)
 
