@@ -99,11 +99,12 @@ def test_methods_that_cannot_say_so(log, ended, monkeypatch):
 
 
 @pytest.mark.training
-def test_learned_methods_come_near_the_exact_value(log):
+def test_learned_methods_come_near_the_exact_value():
+    log = CHAIN.log(150, length=12, log_probs=True)
     true = finite_value(mdp(), policy(0.7), STEPS, 1.0)
-    small = {"steps": 500, "width": 16, "batch": 128, "learning_rate": 3e-3}
+    small = {"steps": 300, "width": 16, "batch": 64, "learning_rate": 5e-3}
     for method in ("wdr", "world"):
-        more = {"rollouts": 128} if method == "world" else {"clip_targets": True}
+        more = {"rollouts": 64} if method == "world" else {"clip_targets": True}
         settings = {method: small | more}
         found = ropeval.evaluate(log, CHAIN.policy(0.7), method, gamma=1.0, horizon=STEPS, members=2, settings=settings)
-        assert found.value == pytest.approx(true, abs=0.1), method
+        assert found.value == pytest.approx(true, abs=0.15), method

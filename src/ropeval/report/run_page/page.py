@@ -27,9 +27,8 @@ def write_page(folder: Path, truth: Mapping[str, float] | None = None, out: Path
     """Draw the results in `folder` as one page, `report.html` beside them unless `out` is given."""
     path = out or folder / NAME
     outcome = read_outcome(folder, truth)
-    outcome = replace(outcome, estimates=best_first(outcome.estimates))
     try:
-        html = run_page(outcome).html()
+        html = run_page(replace(outcome, estimates=best_first(outcome.estimates))).html()
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
         raise UserError(f"{folder}: its files are not what ropeval {__version__} writes ({error!r})") from error
     write_text(path, html)
