@@ -71,8 +71,8 @@ def _facts(outcome: Outcome) -> list[str]:
         facts.append(f"{max(episodes):,} episodes")
     if "gamma" in about:
         facts.append(f"γ = {about['gamma']}")
-    if about.get("horizon"):
-        facts.append(f"first {about['horizon']:,} steps")
+    if first is not None and first.config.get("horizon"):
+        facts.append(f"first {first.config['horizon']:,} steps")
     if "members" in about:
         facts.append(f"{about['members']} members per estimate")
     if first is not None:
