@@ -7,7 +7,7 @@ import pytest
 
 from ropeval.errors import UserError
 from ropeval.evaluation.result import Finding, Versus
-from ropeval.report.card import make_card, next_steps, to_page, to_text, write_card
+from ropeval.report.card import make_card, next_step, to_page, to_text, write_card
 from ropeval.report.run_page.outcome import Outcome
 from tests.report.outcomes import estimate, folder
 
@@ -23,7 +23,7 @@ def test_it_says_what_was_asked_the_number_and_what_speaks_against_it(tmp_path):
     path = write_card(folder(tmp_path))
     words = path.read_text()
     assert path.name == "card.html"
-    for part in ("What to do next", "What speaks against it", "left", "right", "γ = "):
+    for part in ("What speaks against it, and what to do next", "left", "right", "γ = "):
         assert part in words
     assert "<script>" not in words
     text = write_card(tmp_path, tmp_path / "card.md").read_text()
@@ -44,16 +44,16 @@ def test_it_says_what_was_asked_the_number_and_what_speaks_against_it(tmp_path):
     ],
 )
 def test_what_to_do_next_follows_what_was_found(found, words):
-    assert words in next_steps(found)[0]
+    assert words in next_step(found)
 
 
 def test_advice_follows_and_many_findings_leave_room_for_the_rest():
     many = [Finding(f"f{i}", "warning", f"finding {i}", f"do {i}") for i in range(7)]
     card = make_card(Outcome([with_chance(0.97, *many)]))
-    assert (len(card.against), card.left_out) == (3, 4)
-    assert card.next_steps[1] == "Do 0."
-    assert "and 4 more" in to_text(card)
-    assert "4 more" in to_page(card).html()
+    assert (len(card.against), card.left_out) == (2, 5)
+    assert "do 0" in to_text(card)
+    assert "and 5 more" in to_text(card)
+    assert "5 more" in to_page(card).html()
 
 
 def test_only_pages_and_text_are_written(tmp_path):
@@ -62,7 +62,7 @@ def test_only_pages_and_text_are_written(tmp_path):
 
 
 def test_it_prints_on_one_page(browser, tmp_path):
-    many = [Finding(f"f{i}", "warning", f"finding {i} " + "and so on " * 20, "do something " * 8) for i in range(7)]
+    many = [Finding(f"f{i}", "warning", f"finding {i} " + "and so on " * 20, "do something " * 4) for i in range(7)]
     rows = [replace(with_chance(0.97, *many), policy=f"policy {i}") for i in range(12)]
     path = tmp_path / "card.html"
     path.write_text(to_page(make_card(Outcome(rows))).html())

@@ -19,7 +19,7 @@ from ropeval.report.typeset import to_markdown
 from ropeval.report.versus import versus_cell
 from ropeval.version import __version__
 
-MOST_POLICIES, MOST_FINDINGS = 6, 3  # what a page has room for
+MOST_POLICIES, MOST_FINDINGS = 5, 2  # what a page has room for
 SURE = 0.95  # probability of being better, from which on a log speaks for a policy
 
 
@@ -31,7 +31,7 @@ class Card:
     table: Table
     against: list[Finding]
     left_out: int  # findings for which there is no room
-    next_steps: list[str]
+    next_step: str
 
 
 def write_card(folder: Path, out: Path | None = None) -> Path:
@@ -56,30 +56,27 @@ def make_card(outcome: Outcome) -> Card:
     title = f"May {shown(best.policy)} replace what was done?" if best else "No policy could be judged"
     return Card(
         title, answer(outcome), _facts(outcome), _table(ranked[:MOST_POLICIES], method or ""),
-        told[:MOST_FINDINGS], max(0, len(told) - MOST_FINDINGS), next_steps(best),
+        told[:MOST_FINDINGS], max(0, len(told) - MOST_FINDINGS), next_step(best),
     )  # fmt: skip
 
 
-def next_steps(best: Estimate | None) -> list[str]:
-    """What the number is good for, and what would make it better."""
+def next_step(best: Estimate | None) -> str:
+    """What the number is good for."""
     if best is None:
-        return ["Decide nothing on this log: every estimate diverged. The page of the run says why."]
+        return "Decide nothing on this log: every estimate diverged. The page of the run says why."
     found = findings(best)
-    advice = [f.advice for f in found if f.advice and f.severity != "note"]
     better = best.versus_log.better if best.versus_log else None
     if any(f.severity == "severe" for f in found):
-        first = "Do not decide on this number: something severe speaks against it."
-    elif any(f.code == "disagreement" for f in found):
-        first = f"Methods contradict each other about {best.policy}: do not decide before it is clear which is right."
-    elif better is None:
-        first = "How sure the number is was not measured: evaluate again with resampling before deciding."
-    elif better >= SURE:
-        first = f"The log speaks for {best.policy}: try it on a small scale, and log what happens."
-    elif better <= 1.0 - SURE:
-        first = f"The log speaks against {best.policy}: keep what is done."
-    else:
-        first = f"The log does not tell whether {best.policy} is better than what was done: collect more episodes."
-    return [first, *(f"{a[:1].upper()}{a[1:]}." for a in dict.fromkeys(advice[:MOST_FINDINGS]))]
+        return "Do not decide on this number: something severe speaks against it."
+    if any(f.code == "disagreement" for f in found):
+        return f"Methods contradict each other about {best.policy}: do not decide before it is clear which is right."
+    if better is None:
+        return "How sure the number is was not measured: evaluate again with resampling before deciding."
+    if better >= SURE:
+        return f"The log speaks for {best.policy}: try it on a small scale, and log what happens."
+    if better <= 1.0 - SURE:
+        return f"The log speaks against {best.policy}: keep what is done."
+    return f"The log does not tell whether {best.policy} is better than what was done: collect more episodes."
 
 
 def _facts(outcome: Outcome) -> list[str]:
@@ -105,32 +102,28 @@ def _table(ranked: list[Estimate], method: str) -> Table:
 
 
 def to_page(card: Card) -> Page:
-    first, *others = card.next_steps
-    page = Page(card.title, first, card.facts)
+    """The next step stands on top, and what would make the number better beside what speaks against it."""
+    page = Page(card.title, card.next_step, card.facts)
     page.section("The numbers", card.answer).table(card.table)
-    against = page.section("What speaks against it")
+    against = page.section("What speaks against it, and what to do next")
     for finding in card.against:
-        against.note(Note(finding.severity, finding.message))
+        against.note(Note(finding.severity, finding.message, finding.advice))
     if not card.against:
         against.note(Note("good", "Nothing was found. That is no proof."))
     if card.left_out:
         against.text(f"And {card.left_out} more: see the page of the run.")
-    if others:
-        steps = page.section("What to do next")
-        for step in others:
-            steps.text(step)
     return page
 
 
 def to_text(card: Card) -> str:
     """The same as Markdown."""
-    against = [f"- **{f.severity}**: {markdown(f.message)}" for f in card.against] or ["- Nothing was found."]
+    against = [f"- **{f.severity}**: {markdown(f.sentence)}" for f in card.against] or ["- Nothing was found."]
     more = [f"- and {card.left_out} more: see the page of the run"] if card.left_out else []
     table = to_markdown(card.table).split("\n\n", 1)[1].strip()  # its title is the section's
     lines = [
-        f"# {markdown(card.title)}", "", markdown(card.next_steps[0]), "", markdown(" · ".join(card.facts)), "",
-        "## The numbers", "", markdown(card.answer), "", table, "", "## What speaks against it", "", *against, *more, "",
-        "## What to do next", "", *(f"- {markdown(step)}" for step in card.next_steps), "",
-        f"Written by ropeval {__version__}.", "",
+        f"# {markdown(card.title)}", markdown(card.next_step), markdown(" · ".join(card.facts)),
+        "## The numbers", markdown(card.answer), table,
+        "## What speaks against it, and what to do next", "\n".join([*against, *more]),
+        f"Written by ropeval {__version__}.",
     ]  # fmt: skip
-    return "\n".join(lines)
+    return "\n\n".join(lines) + "\n"
