@@ -118,18 +118,21 @@ def answer(
     """Run a session, print what it found, and leave it in the folder."""
     from rich.console import Console
 
-    from ropeval.cli.progress import heard_or_not, session_progress, stderr
+    from ropeval.cli.progress import heard_or_not, questions_progress, stderr
+    from ropeval.evaluation.forecast import WORTH_SAYING
     from ropeval.evaluation.result_folder import ResultFolder, results_json
     from ropeval.evaluation.session import rankings, run_session
     from ropeval.report.terminal import print_groups, print_ranking, print_results
 
     if resume and overwrite:
         raise UserError("--resume goes on with a run and --overwrite discards it; choose one")
-    folder = ResultFolder(out)
+    folder, expected = ResultFolder(out), session.forecast()
+    if expected.total >= WORTH_SAYING and not folder.answered:
+        stderr().print(str(expected), highlight=False, markup=False)
     with folder.writing(session.about(), resume, overwrite):
         with (
             interruptible(f"the same command with --out {out} --resume"),
-            session_progress(session, stderr()) as report,
+            questions_progress(session.questions, stderr()) as report,
         ):
             results = run_session(session, folder, report)
         ranking = rankings(session, results, folder, truth)

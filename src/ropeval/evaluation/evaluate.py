@@ -4,6 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ropeval.evaluation.conclude import conclude
 from ropeval.evaluation.diagnosis.diagnose import diagnose
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.fit import fit
+from ropeval.evaluation.forecast import fit_minutes
 from ropeval.evaluation.groups import make_groups, value_by_group
 from ropeval.evaluation.methods import Method, make_methods
 from ropeval.evaluation.options import Options, make_options, takes_options
@@ -27,6 +29,7 @@ from ropeval.evaluation.versus_log import compare_with_log, logged_returns
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples
+from ropeval.notebook import progress_bar
 from ropeval.policies.given import PolicyLike, as_policy
 from ropeval.version import __version__
 
@@ -38,6 +41,7 @@ def evaluate(
     method: str = "world",
     *,
     report: Callable[[str, float], None] | None = None,
+    progress: bool | None = None,
     **options: Any,
 ) -> Estimate:
     """Estimate what `policy` would earn, from `log` alone. Both may be given as they are, or as what loads them.
@@ -48,7 +52,8 @@ def evaluate(
     >>> round(found.value, 3)
     1.0
 
-    `report` is called with (stage, fraction done) as the work goes on. `settings` are fields of the parts, for example
+    `progress` shows a bar (in a notebook there is one unless it is False), and `report` is called with (stage, fraction
+    done) as the work goes on. `settings` are fields of the parts, for example
     {"fqe": {"steps": 50_000}, "rope": {"beta": 10}}. The options are those of the command line:
     """
     if "key" in options:  # what the seed was called before
@@ -58,12 +63,14 @@ def evaluate(
         raise UserError(f"method is {method!r}; ask for one at a time")
     if chosen.columns:
         raise UserError("columns: this log has been read already; give them to load_dataset")
+    dataset, judged = load_dataset(log), as_policy(policy)
+    chosen = fit_minutes(chosen, dataset, [judged])
     (made,) = make_methods(chosen)
-    problem = make_problem(
-        load_dataset(log), as_policy(policy), chosen.gamma, chosen.seed, chosen.draws, horizon=chosen.horizon
-    )
+    problem = make_problem(dataset, judged, chosen.gamma, chosen.seed, chosen.draws, horizon=chosen.horizon)
     tuned = tune(problem, made, chosen.seed) if chosen.tune else None
-    return answer(problem, tuned.method if tuned else made, chosen, report=report)
+    with progress_bar(progress if report is None else False, [(problem.policy, made)]) as bar:
+        told = report if bar is None else partial(bar, 0)
+        return answer(problem, tuned.method if tuned else made, chosen, report=told)
 
 
 def answer(

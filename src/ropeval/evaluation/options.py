@@ -76,6 +76,13 @@ class Options(BaseModel):
     members: int = option(  # with ten, the interval is a sixth wider than with very many; with five, two fifths
         5, EFFORT, "--members", "Repetitions, each with its own seed and resample of the episodes.", ge=1
     )
+    minutes: float | None = option(
+        None,
+        EFFORT,
+        "--minutes",
+        "About how long it may take: steps and members follow.  [default: the usual sizes; a forecast says how long]",
+        gt=0,
+    )
     steps: int | None = option(None, EFFORT, "--steps", "Training steps of everything that learns.", ge=1)
     preset: Preset = option(
         "default", EFFORT, "--preset", "default: minutes on a laptop. paper: the paper's settings, for a GPU."
@@ -122,9 +129,12 @@ class Options(BaseModel):
 def make_options(given: Mapping[str, Any], where: str = "") -> Options:
     """Checked options. `where` stands before the name of one that has to be mended: `--`, or `file.toml: `."""
     try:
-        return Options.model_validate(dict(given))
+        made = Options.model_validate(dict(given))
     except ValidationError as error:
         raise _to_mend(error.errors()[0], where) from None
+    if made.minutes is not None and made.steps is not None:
+        raise UserError(f"{where}minutes and {where}steps both say how long to train; give one of them")
+    return made
 
 
 def read_options(given: Mapping[str, Any], config: Path | None = None) -> Options:
