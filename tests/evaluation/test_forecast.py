@@ -5,7 +5,6 @@ import pytest
 
 from ropeval.data import Dataset
 from ropeval.errors import UserError
-from ropeval.evaluation import forecast as module
 from ropeval.evaluation.forecast import Forecast, spoken
 from ropeval.evaluation.options import make_options
 from ropeval.evaluation.session import Session
@@ -28,8 +27,8 @@ def log():
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch):
-    monkeypatch.setattr(module.os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(module.jax, "default_backend", lambda: "cpu")
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("jax.default_backend", lambda: "cpu")
 
 
 def session(log, count=1, **options):

@@ -62,7 +62,14 @@ def _torch_file() -> bytes:
 
 
 OTHER_FILES = {
-    "a torch file": ("policy.pt", _torch_file(), "weights without the architecture; save the whole model"),
+    "a torch file": ("policy.pt", _torch_file(), "weights without the architecture; export it: torch.onnx.export("),
+    "a CleanRL file under another name": ("ppo.pth", _torch_file(), "give it the ending .cleanrl_model"),
+    "a whole d3rlpy file": (
+        "model.d3",
+        _torch_file(),
+        'd3rlpy.load_learnable("model.d3"); algo.save_policy("policy.on',
+    ),
+    "a file of jax.export": ("policy.jax", b"\x20\0\0\0", "wrap it in a Python function"),
     "an old torch file": ("policy.pth", b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.", "expected a dict of weights"),
     "a d3rlpy file": ("model.d3", b"d3rlpy", "save the whole model"),
     "HDF5": ("model.h5", b"\x89HDF\r\n\x1a\n", "The log comes first"),
