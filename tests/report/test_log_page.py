@@ -20,7 +20,8 @@ def one_column() -> Dataset:
     return Dataset.from_columns(
         {
             "observations": states, "next_observations": states, "actions": np.zeros(40, int),
-            "num_actions": np.array(2), "rewards": np.ones(40), "terminations": np.ones(40), "truncations": np.zeros(40),
+            "num_actions": np.array(2), "rewards": np.ones(40), "terminations": np.ones(40),
+            "truncations": np.zeros(40),
         }
     )  # fmt: skip
 

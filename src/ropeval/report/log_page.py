@@ -1,6 +1,7 @@
 """A log as one page: returns, lengths, rewards over time, the use of actions, and where the episodes have been."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +40,8 @@ def log_page(dataset: Dataset, summary: Summary) -> Page:
     )
     page.section(
         "Coverage",
-        "Where the episodes have been: states on the two axes along which the log varies most, first ones in the second "
-        "colour. A policy that goes elsewhere cannot be judged from this log.",
+        "Where the episodes have been: states on the two axes along which the log varies most, initial ones in the "
+        "second colour. A policy that goes elsewhere cannot be judged from this log.",
     ).panels(_map(dataset))
     page.section("Columns").table(columns_table(summary))
     return page
@@ -54,10 +55,8 @@ def _lead(summary: Summary) -> str:
     )
 
 
-def _chart(
-    slug: str, title: str, panels: Sequence[Panel], x_label: str = "", y_label: str = "", **more: object
-) -> Chart:
-    return Chart(slug, title, "", list(panels), [], x_label=x_label, y_label=y_label, **more)  # type: ignore[arg-type]
+def _chart(slug: str, title: str, panels: Sequence[Panel], x_label: str = "", y_label: str = "", **more: Any) -> Chart:
+    return Chart(slug, title, "", list(panels), [], x_label=x_label, y_label=y_label, **more)
 
 
 def _episodes(summary: Summary) -> Chart:
@@ -109,7 +108,7 @@ def _actions(dataset: Dataset, summary: Summary) -> Chart:
     shares = summary.actions / max(1, summary.steps)
     places = np.arange(len(shares), dtype=np.float64)
     words = [f"{name}: {share:.1%}" for name, share in zip(labels, shares, strict=True)]
-    series = Series("actions", ONE, shares, places, kind="points", words=words)
+    series = Series("actions", ONE, shares, places, kind="dots", words=words)
     alt = f"Shares of the actions: {', '.join(words[:10])}."
     table = Table(["action", "steps", "share"], [[n, int(c), f"{c / max(1, summary.steps):.1%}"]
                                                 for n, c in zip(labels, summary.actions, strict=True)])  # fmt: skip
@@ -135,9 +134,7 @@ def _map(dataset: Dataset) -> Chart:
     ]
     names = [f"axis {i} ({part:.0%})" for i, part in enumerate(share[:2], start=1)]
     alt = f"{len(rows):,} logged states and {len(initial):,} initial ones on the two main axes of the log."
-    return _chart(
-        "map", "Map of the states", [Panel("states", series, alt=alt)], names[0], names[1] if names[1:] else ""
-    )
+    return _chart("map", "Map of the states", [Panel("states", series, alt=alt)], *names)
 
 
 def _on_axes(points: Floats) -> tuple[Floats, Floats]:
