@@ -40,6 +40,7 @@ MEAN_REWARD = Estimator(
     mean_reward,
     "the log's mean reward/(1−γ); ignores the policy",
     takes_features=False,
+    family="baselines",
     sees_policy=False,
     takes_horizon=True,
 )
@@ -49,6 +50,7 @@ MEAN_RETURN = Estimator(
     mean_return,
     "mean discounted return of the logged episodes; ignores the policy",
     takes_features=False,
+    family="baselines",
     sees_policy=False,
     by_group=True,
     takes_horizon=True,

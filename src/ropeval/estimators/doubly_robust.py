@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pydantic import PositiveInt
 
 from ropeval.data import Problem
+from ropeval.data.needs import WEIGHTS
 from ropeval.estimators.behaviour import Behaviour, BehaviourConfig
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.fqe import FQE, FQEConfig, fit_q
@@ -24,7 +25,6 @@ from ropeval.estimators.importance import (
     Counts,
     Episodes,
     by_counts,
-    check,
     effective_sample,
     make_weights,
     prepare,
@@ -96,7 +96,8 @@ def _entry(name: str, weighted: bool, summary: str) -> Estimator:
         summary,
         takes_features=True,
         presets=FQE.presets,
-        check=check,
+        family="doubly robust",
+        needs=WEIGHTS,
         spread=FQE.spread,
         prepare=prepare,
         by_group=True,

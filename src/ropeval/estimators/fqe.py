@@ -40,6 +40,7 @@ from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
+FAMILY = "fitted Q"
 FEWEST_STEPS = 3_000  # however small the log is
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
 
@@ -252,9 +253,17 @@ def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
 def _entry(name: str, config: type[FQEConfig], summary: str, **paper: int) -> Estimator:
     presets = {"paper": PAPER | paper}
     return Estimator(
-        name, config, estimate, summary,
-        takes_features=True, presets=presets, spread=("learning_rate",), by_group=True, takes_horizon=True,
-    )  # fmt: skip
+        name,
+        config,
+        estimate,
+        summary,
+        takes_features=True,
+        family=FAMILY,
+        presets=presets,
+        spread=("learning_rate",),
+        by_group=True,
+        takes_horizon=True,
+    )
 
 
 FQE = _entry("fqe", FQEConfig, "fitted Q-evaluation")

@@ -24,8 +24,8 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Log, Problem
+from ropeval.data.needs import WEIGHTS, check_needs
 from ropeval.data.returns import beyond_cut, discounted_steps
-from ropeval.errors import UserError
 from ropeval.estimators.behaviour import Behaviour, BehaviourConfig, fit_behaviour
 from ropeval.estimators.estimator import EffectiveSize, Estimated, Estimator, exact
 from ropeval.learning.engine import Run, Trained
@@ -180,18 +180,7 @@ def within_horizon(problem: Problem) -> tuple[Episodes, EllipsisType | NDArray[n
 
 def check(dataset: Dataset, policy: Policy) -> None:
     """Importance sampling needs the evaluation policy's probabilities."""
-    if policy.deterministic and dataset.num_actions is None:
-        raise UserError(
-            f"policy {policy.name}: it is deterministic, so its actions have no densities to weigh the log by; is, "
-            "wis, pdis, wpdis, dr and wdr need a stochastic policy or discrete actions: leave them out (fqe takes any "
-            "policy)"
-        )
-    if not policy.has_probabilities:
-        raise UserError(
-            f"policy {policy.name}: it cannot tell the probability of an action; is, wis, pdis, wpdis, dr and wdr "
-            "need log_prob(observations, actions) -> [n]: give it to CallablePolicy, set it as an attribute of the "
-            "function, or leave these methods out"
-        )
+    check_needs("importance sampling", WEIGHTS, dataset, policy)
 
 
 # --- the four averages, over the episodes of a resample's counts ---------------------------------------------
@@ -338,7 +327,8 @@ def _entry(name: str, average: Average, per_decision: bool, summary: str) -> Est
         run,
         summary,
         takes_features=False,
-        check=check,
+        family="importance sampling",
+        needs=WEIGHTS,
         prepare=prepare,
         by_group=True,
         takes_horizon=True,

@@ -385,6 +385,7 @@ LSPE = Estimator(
     estimate=estimate,
     summary="least-squares policy evaluation: q linear in the features",
     takes_features=True,
+    family="least squares",
     presets={"paper": PAPER},
     by_group=True,
     takes_horizon=True,

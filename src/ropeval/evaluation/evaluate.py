@@ -16,15 +16,15 @@ from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
 from ropeval.evaluation.conclude import conclude
-from ropeval.evaluation.diagnosis.diagnose import diagnose
-from ropeval.evaluation.diagnosis.evidence import Evidence
+from ropeval.evaluation.diagnosis.diagnose import diagnose, evidence_of
 from ropeval.evaluation.fit import fit
 from ropeval.evaluation.forecast import fit_minutes
 from ropeval.evaluation.groups import make_groups, value_by_group
-from ropeval.evaluation.methods import Method, make_methods
+from ropeval.evaluation.methods import ALL, Method, make_methods
 from ropeval.evaluation.options import Options, make_options, takes_options
 from ropeval.evaluation.result import Coverage, Estimate, curve_rows, finite_or_none
 from ropeval.evaluation.tune import tune
+from ropeval.evaluation.verdict.signs import read_signs
 from ropeval.evaluation.versus_log import compare_with_log, logged_returns
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
@@ -59,8 +59,8 @@ def evaluate(
     if "key" in options:  # what the seed was called before
         options["seed"] = options.pop("key")
     chosen = make_options({**options, "method": method})
-    if len(chosen.method) > 1:
-        raise UserError(f"method is {method!r}; ask for one at a time")
+    if len(chosen.method) > 1 or chosen.method[0].lower() == ALL:
+        raise UserError(f"method is {method!r}; ask for one at a time; compare takes several")
     if chosen.columns:
         raise UserError("columns: this log has been read already; give them to load_dataset")
     dataset, judged = load_dataset(log), as_policy(policy)
@@ -117,14 +117,8 @@ def answer(
     returns = logged_returns(problem, estimated) if sees_policy else None
     if covered is None and sees_policy:
         covered = coverage.measure(raw)
-    found = diagnose(
-        Evidence(
-            problem, said.value, said.diverged, trained, estimated, run, fitted.features,
-            coverage=covered if sees_policy else None,
-            remarks=fitted.remarks,
-            bounds=said.bounds,
-        )
-    )  # fmt: skip
+    evidence = evidence_of(fitted, method, run, said, covered)
+    found = diagnose(evidence)
     return Estimate(
         policy=problem.policy.name,
         policy_kind=problem.policy.kind,
@@ -149,6 +143,7 @@ def answer(
         if returns is None
         else compare_with_log(said.value, said.replicates, said.interval, returns, resamples, level=options.level),
         groups=value_by_group(groups, fitted, said, resamples, options.level, sees_policy),
+        signs=read_signs(evidence, said),
     )
 
 

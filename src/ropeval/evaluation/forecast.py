@@ -16,7 +16,7 @@ import numpy as np
 from ropeval.data import Dataset
 from ropeval.data.problem import DEFAULT_DRAWS, EXACT
 from ropeval.estimators.world import ROLLOUTS, WorldConfig, horizon_for
-from ropeval.evaluation.methods import Method, make_methods
+from ropeval.evaluation.methods import Method, applicable_methods
 from ropeval.evaluation.options import Options
 from ropeval.policies import Policy
 
@@ -142,21 +142,25 @@ def draws(policy: Policy, options: Options, dataset: Dataset) -> int:
 def fit_minutes(options: Options, dataset: Dataset, policies: Sequence[Policy]) -> Options:
     """The options whose sizes fit into `options.minutes`: less time takes steps first and then members, more time
     goes into members first and then into steps, as far as the log has something left to teach."""
-    if options.minutes is None or not forecast(make_methods(options), dataset, policies, options).total:
+
+    def methods(of: Options) -> list[Method]:
+        return applicable_methods(of, dataset, policies).methods
+
+    if options.minutes is None or not forecast(methods(options), dataset, policies, options).total:
         return options  # nothing is trained, so nothing follows
     given = "members" in options.model_fields_set
     usual = options.members
 
     def sized(share: float, members: int) -> Options:
         steps = {part: dict(fields) for part, fields in options.settings.items()}
-        for method in make_methods(options):
+        for method in methods(options):
             for part, config in method.configs.items():
                 if "steps" in type(config).model_fields and "steps" not in steps.get(part, {}) and share != 1.0:
                     steps.setdefault(part, {})["steps"] = _scaled(config, share, dataset)
         return options.model_copy(update={"settings": steps, "members": members})
 
     def fits(chosen: Options) -> bool:
-        return forecast(make_methods(chosen), dataset, policies, chosen).total <= 60.0 * (options.minutes or 0.0)
+        return forecast(methods(chosen), dataset, policies, chosen).total <= 60.0 * (options.minutes or 0.0)
 
     shares = [float(share) for share in np.geomspace(LEAST_SHARE, 1.0, 12)]
     more = [float(share) for share in np.geomspace(1.0, MOST_SHARE, 8)]

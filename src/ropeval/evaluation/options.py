@@ -56,7 +56,13 @@ class Options(BaseModel):
         ge=1,
         metavar="H",
     )
-    method: Words = option(DEFAULT_METHODS, QUESTION, "--method", "Method; give it again for more.", min_length=1)
+    method: Words = option(
+        DEFAULT_METHODS,
+        QUESTION,
+        "--method",
+        "Method; give it again for more. all: every one that applies to the log.",
+        min_length=1,
+    )
     columns: Words = option(
         (),
         QUESTION,

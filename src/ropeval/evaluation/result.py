@@ -87,6 +87,21 @@ class Finding(ShownInNotebook):
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """How far an estimate can be relied on, without knowing the truth (see `verdict/rule.py`)."""
+
+    word: str  # "supported", "partly" or "guess"
+    reason: str  # one clause
+    share: float | None = None  # nine of ten such estimates were off by less than this share of the range of values
+    error: float | None = None  # the same in rewards, as far as the log's own returns tell
+
+    @property
+    def sentence(self) -> str:
+        often = "" if self.share is None else f" (within about {self.share:.0%} of the range, nine times in ten)"
+        return f"{self.word}{often}: {self.reason}"
+
+
+@dataclass(frozen=True)
 class Ranking(ShownInNotebook):
     """The policies by one method, best first. All lists are in that order.
 
@@ -152,6 +167,8 @@ class Estimate(ShownInNotebook):
     extras: dict[str, Any] = field(default_factory=dict, repr=False)  # what the method tells about its own answer
     versus_log: Versus | None = None  # None for baselines, and where there is nothing to compare
     groups: list[GroupValue] = field(default_factory=list, repr=False)  # where groups were asked for
+    signs: dict[str, float] = field(default_factory=dict, repr=False)  # what a verdict is made of: verdict/signs.py
+    verdict: Verdict | None = None  # None: nothing is known, as of an estimate that diverged
 
     def to_json(self, everything: bool = False) -> dict[str, Any]:
         """The row of `result.json`; with `everything`, also what is kept elsewhere or needed only on the way."""
@@ -160,6 +177,7 @@ class Estimate(ShownInNotebook):
         row["diagnosis"] = [asdict(finding) for finding in self.diagnosis]
         row["versus_log"] = asdict(self.versus_log) if self.versus_log else None
         row["groups"] = [asdict(group) for group in self.groups]
+        row["verdict"] = asdict(self.verdict) if self.verdict else None
         return row if everything else {k: v for k, v in row.items() if k not in ("curves", "replicates")}
 
     @staticmethod
@@ -171,6 +189,7 @@ class Estimate(ShownInNotebook):
                 "diagnosis": [Finding(**finding) for finding in row.get("diagnosis", [])],
                 "versus_log": _made(Versus, row.get("versus_log")),
                 "groups": [_group(group) for group in row.get("groups", [])],
+                "verdict": _made(Verdict, row.get("verdict")),
             }
         )
 

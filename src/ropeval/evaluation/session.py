@@ -22,7 +22,7 @@ from ropeval.evaluation.diagnosis.diagnose import compare_methods
 from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.forecast import Forecast, fit_minutes, forecast
 from ropeval.evaluation.groups import make_groups, without_groups
-from ropeval.evaluation.methods import Method, make_methods
+from ropeval.evaluation.methods import Applicable, Method, applicable_methods
 from ropeval.evaluation.options import Options
 from ropeval.evaluation.rank import Truth, rank, scores
 from ropeval.evaluation.result import Estimate, Ranking
@@ -66,8 +66,12 @@ class Session:
             method.check(self.dataset, policy)
 
     @cached_property
+    def applicable(self) -> Applicable:
+        return applicable_methods(self.options, self.dataset, self.policies)
+
+    @property
     def methods(self) -> list[Method]:
-        return make_methods(self.options)
+        return self.applicable.methods
 
     @property
     def questions(self) -> list[tuple[Policy, Method]]:
@@ -95,6 +99,7 @@ class Session:
             "data_sha256": self.dataset.sha256,
             "policies": [{"name": p.name, "kind": p.kind, "sha256": self._hash(p)} for p in self.policies],
             "methods": {m.name: m.describe() for m in self.methods},
+            **({"left_out": self.applicable.left_out} if self.applicable.left_out else {}),
             **self.options.model_dump(exclude=ABSORBED),
         }
 

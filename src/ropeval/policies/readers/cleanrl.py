@@ -17,7 +17,7 @@ from ropeval.policies.continuous import ClippedGaussianMLP, TanhMLP
 from ropeval.policies.discrete import CategoricalMLP, GreedyMLP
 from ropeval.policies.inert.tensors import read_tensors
 from ropeval.policies.policy import Policy
-from ropeval.policies.readers.format import PolicyFile, PolicyFormat
+from ropeval.policies.readers.format import PolicyFile
 from ropeval.policies.readers.layers import Arrays, action_range, chain, check_finite, layer, weights
 
 ENDING = ".cleanrl_model"
@@ -92,11 +92,3 @@ FAMILIES = {
     "network.0.weight": _dqn,
     "fc1.weight": _actor,
 }
-
-CLEANRL = PolicyFormat(
-    name="CleanRL .cleanrl_model",
-    extensions=(ENDING,),
-    about="a CleanRL .cleanrl_model",
-    recognises=recognises,
-    read=read,
-)
