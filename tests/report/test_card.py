@@ -25,7 +25,7 @@ def test_it_says_what_was_asked_the_number_and_what_speaks_against_it(tmp_path):
     assert path.name == "card.html"
     for part in ("What speaks against it, and what to do next", "left", "right", "γ = "):
         assert part in words
-    assert "<script>" not in words
+    assert "plotly" not in words
     text = write_card(tmp_path, tmp_path / "card.md").read_text()
     assert text.startswith("# May left replace what was done?")
     assert "| left |" in text

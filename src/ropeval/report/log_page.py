@@ -14,7 +14,7 @@ from ropeval.report.html import Note, Page
 from ropeval.report.labels import number, shown
 from ropeval.report.log_summary import columns_table, facts_table
 from ropeval.report.palette import Style
-from ropeval.report.table import Table
+from ropeval.report.table import Table, Value
 
 Floats = NDArray[np.float64]
 BINS = 30  # of a histogram
@@ -79,7 +79,9 @@ def _histogram(name: str, values: Floats) -> Panel:
 
 def _counts(drawn: dict[str, Floats]) -> Table:
     levels = (0.0, 0.25, 0.5, 0.75, 1.0)
-    rows = [[name, *(float(v) for v in np.quantile(values, levels))] for name, values in drawn.items()]
+    rows: list[list[Value]] = [
+        [name, *(float(v) for v in np.quantile(values, levels))] for name, values in drawn.items()
+    ]
     return Table(["", "least", "a quarter below", "median", "a quarter above", "most"], rows)
 
 

@@ -17,7 +17,7 @@ def linear(inputs, outputs):
 
 def network(prefix, outputs=2):
     layers = [linear(3, 8), linear(8, 8), linear(8, outputs)]
-    named = {}
+    named: dict[str, np.ndarray] = {}
     for place, (weight, bias) in enumerate(layers):
         named |= {f"{prefix}__{2 * place}__weight": weight, f"{prefix}__{2 * place}__bias": bias}
     return named, layers

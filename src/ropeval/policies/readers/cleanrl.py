@@ -17,8 +17,8 @@ from ropeval.policies.continuous import ClippedGaussianMLP, TanhMLP
 from ropeval.policies.discrete import CategoricalMLP, GreedyMLP
 from ropeval.policies.inert.tensors import read_tensors
 from ropeval.policies.policy import Policy
-from ropeval.policies.readers.format import PolicyFile
 from ropeval.policies.readers.layers import Arrays, action_range, chain, check_finite, layer, weights
+from ropeval.policies.readers.policy_file import PolicyFile
 
 ENDING = ".cleanrl_model"
 WAY_OUT = "export it to ONNX, or wrap it in a Python function (package.module:name)"
