@@ -6,13 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ropeval.data import Rows, Transitions
-from ropeval.encoders.krope import KropeConfig, make_learner, reward_kernel
+from ropeval.encoders.krope import KropeConfig, make_learner
 from ropeval.tabular.kernel import StateActionKernel, features
-
-
-def test_alike_where_rewards_are_alike() -> None:
-    reward = jnp.array([[0.0, 1.0, -1.0], [0.0, 0.0, 1.0]])
-    np.testing.assert_allclose(reward_kernel(reward, 2.0), [1.0, 0.5, 0.0])
 
 
 def test_the_loss_vanishes_at_the_factor_of_the_exact_kernel() -> None:
@@ -22,7 +17,7 @@ def test_the_loss_vanishes_at_the_factor_of_the_exact_kernel() -> None:
     phi = features(StateActionKernel(reward, P, gamma).fixed_point())  # [3, d]
     assert phi.shape == (3, 3)
 
-    learner = make_learner(KropeConfig(width=3, depth=1, batch=9), 3, 3, gamma, 1.0)
+    learner = make_learner(KropeConfig(width=3, depth=1, batch=9), 3, 3, gamma)
     hyper = {"learning_rate": jnp.float32(1e-3)}
     state = learner.init(jax.random.key(0), hyper)
     exact = (jnp.eye(3), jnp.asarray(phi, jnp.float32))
@@ -38,9 +33,10 @@ def test_the_loss_vanishes_at_the_factor_of_the_exact_kernel() -> None:
         jnp.asarray(reward[pair], jnp.float32),
         jnp.asarray(np.where(ends, 0.0, gamma), jnp.float32),
     )
-    after, metrics = learner.update(state, batch, jax.random.key(1), hyper)
+    update = jax.jit(learner.update)
+    after, metrics = update(state, batch, jax.random.key(1), hyper)
     assert float(metrics["loss"]) < 1e-10
     wrong = batch._replace(reward=batch.reward[::-1])
-    assert float(learner.update(state, wrong, jax.random.key(1), hyper)[1]["loss"]) > 1e-2
+    assert float(update(state, wrong, jax.random.key(1), hyper)[1]["loss"]) > 1e-2
     shown = learner.probe(after, Transitions(batch, batch.next_x))
     assert set(shown) == {"feature_mean", "feature_std", "feature_size"}

@@ -52,14 +52,9 @@ PAPER = {
 }  # as of `rope`: the same authors' protocol
 
 
-def reward_kernel(reward: Array, span: float) -> Array:
-    """1 − |r₁ − r₂|/(r_max − r_min) of pairs of rewards [2, batch]."""
-    return 1.0 - jnp.abs(reward[0] - reward[1]) / span
-
-
 @lru_cache(maxsize=64)
-def make_learner(config: KropeConfig, inputs: int, dim: int, gamma: float, span: float) -> Learner:
-    """`span`: r_max − r_min."""
+def make_learner(config: KropeConfig, inputs: int, dim: int, gamma: float) -> Learner:
+    """Rewards are given in units of r_max − r_min."""
     transform = adamw(config.gradient_clip, config.weight_decay)
 
     def init(key: Array, hyper: Hyper) -> Learned:
@@ -75,7 +70,7 @@ def make_learner(config: KropeConfig, inputs: int, dim: int, gamma: float, span:
         following = goes_on * expected(state.target(batch.next_x), batch.next_weight)  # [2·batch, d]
         pair: Any = jax.tree.map(lambda a: a.reshape(2, config.batch, *a.shape[1:]), (batch.x, batch.reward, following))
         x, reward, next_phi = pair
-        target = reward_kernel(reward, span) + gamma * (next_phi[0] * next_phi[1]).sum(axis=-1)  # [batch]
+        target = 1.0 - jnp.abs(reward[0] - reward[1]) + gamma * (next_phi[0] * next_phi[1]).sum(axis=-1)  # [batch]
         error, gradient = jax.value_and_grad(loss)(state.params, target, x)
         return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
 
@@ -95,9 +90,9 @@ def fit(problem: Problem, config: KropeConfig, run: Run) -> Encoded:
     """Train φ for every member, then encode the whole log with each member's own φ."""
     raw = problem.transitions
     span = float(np.ptp(problem.dataset.rewards.astype(np.float64))) or 1.0  # all rewards equal: alike, in any unit
-    learner = make_learner(config, raw.dim, output_dim(config.dim, raw.dim), problem.gamma, span)
+    learner = make_learner(config, raw.dim, output_dim(config.dim, raw.dim), problem.gamma)
     hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
-    trained = train(learner, raw, hyper, config.steps, run)
+    trained = train(learner, raw.with_reward(raw.rows.reward / span), hyper, config.steps, run)
     return Encoded(raw.with_encoder(trained.state.target), (trained,))
 
 

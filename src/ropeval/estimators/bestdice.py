@@ -44,12 +44,13 @@ def solve(flow: Flow, config: BestDICEConfig) -> Floats:
         zeta = np.maximum(flow.phi @ (to_kappa @ beta), 0.0)  # [N]
         return float(0.5 * flow.share @ zeta**2 - flow.b @ beta + 0.5 * beta @ penalty @ beta), zeta
 
-    beta = np.linalg.solve(to_kappa.T @ flow.C @ to_kappa + penalty, flow.b)  # the answer, if nothing is cut off
-    value, zeta = objective(beta)
+    beta: Floats = np.asarray(np.linalg.solve(to_kappa.T @ flow.C @ to_kappa + penalty, flow.b), np.float64)
+    value, zeta = objective(beta)  # the least there is, if nothing is cut off
     for _ in range(config.sweeps):
-        active = flow.phi[(zeta > 0.0) & (flow.share > 0.0)], flow.share[(zeta > 0.0) & (flow.share > 0.0)]
+        active = (zeta > 0.0) & (flow.share > 0.0)
+        phi, share = flow.phi[active], flow.share[active]
         gradient = to_kappa.T @ (flow.phi.T @ (flow.share * zeta)) - flow.b + penalty @ beta
-        curvature = to_kappa.T @ (active[0].T * active[1] @ active[0]) @ to_kappa + penalty
+        curvature = to_kappa.T @ ((phi.T * share) @ phi) @ to_kappa + penalty
         direction, step = np.linalg.solve(curvature, gradient), 1.0
         after, zeta_after = objective(beta - direction)
         while after > value - 1e-4 * step * (gradient @ direction) and step > SMALLEST_STEP:

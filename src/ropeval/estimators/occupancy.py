@@ -1,4 +1,4 @@
-"""Occupancy ratios: how much more often π_e visits a logged pair, discounted, than the log does. What all of them share.
+"""Occupancy ratios: how much more often π_e visits a logged pair, discounted, than the log does. What all share.
 
     ζ(x) = d_π(x)/d_D(x),     ρ̂(π_e) = E_D[ ζ(x) r ] / (1−γ)
 
@@ -44,7 +44,7 @@ IMBALANCED = 0.3  # of the spread of a value function
 
 class OccupancyConfig(PartConfig):
     features: PositiveInt = 256  # random ones, where pairs are too many for a table
-    width: PositiveFloat = 1.0  # of the kernel, in units of the median distance of two logged pairs
+    bandwidth: PositiveFloat = 1.0  # of the kernel, in units of the median distance of two logged pairs
     ridge: PositiveFloat  # τ, in units of 1/rows: how far the flow may stay unbalanced for the sake of a small ratio
 
 
@@ -117,7 +117,7 @@ def random_features(transitions: Transitions, config: OccupancyConfig, rng: np.r
     scale[scale < SAME] = 1.0
     x = x / scale
     apart = np.linalg.norm(x - x[rng.permutation(len(x))], axis=1)
-    width = config.width * (float(np.median(apart[apart > 0.0])) if (apart > 0.0).any() else 1.0)
+    width = config.bandwidth * (float(np.median(apart[apart > 0.0])) if (apart > 0.0).any() else 1.0)
     draws = rng.standard_normal((len(scale), max(1, config.features // 2)))
     return RandomFeatures((draws / (width * scale[:, None])).astype(np.float32))
 
@@ -137,7 +137,7 @@ class Flow(NamedTuple):
 
     @property
     def rows(self) -> int:
-        return max(1, np.count_nonzero(self.share))
+        return max(1, int(np.count_nonzero(self.share)))
 
 
 def _row_blocks(transitions: Transitions) -> Iterator[Rows]:
@@ -272,8 +272,8 @@ def warnings(unbalanced: float) -> tuple[str, ...]:
     if unbalanced <= IMBALANCED:
         return ()
     return (
-        f"the occupancy ratio does not balance the flow: on functions that it was not fitted to, values would be off by "
-        f"{unbalanced:.2g} of their spread; raise the number of features, or the log does not hold where the policy goes",
+        f"the occupancy ratio does not balance the flow: values of functions that it was not fitted to are off by "
+        f"{unbalanced:.2g} of their spread; the log does not hold where the policy goes, or the features are too few",
     )
 
 
