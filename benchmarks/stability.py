@@ -1,4 +1,4 @@
-"""Whether least squares converges on learned features: LSPE's spectral radius on logs, representation by representation.
+"""Whether least squares converges on learned features: LSPE's spectral radius on logs, by representation.
 
     python benchmarks/stability.py TASK… --data FOLDER [--steps 3000] [--width 64] [--members 2] [--dim 16]
 
