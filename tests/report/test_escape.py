@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ropeval.report.escape import clean, data_block, escape, latex, markdown, plot_data
+from ropeval.report.escape import data_block, escape, latex, markdown, plot_data
+from ropeval.words import clean
 
 NASTY = st.one_of(
     st.text(),

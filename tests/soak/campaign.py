@@ -61,7 +61,7 @@ def one_round(number: int) -> None:
 
 
 def in_one_process(seconds: float, temporary: Path) -> list[Held]:
-    rounds = []
+    rounds: list[Held] = []
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         one_round(len(rounds))

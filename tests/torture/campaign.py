@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.torture.faults import Ended, Fault, draw_fault, run, wait_for_orphans
+from tests.torture.faults import HUNG, Ended, Fault, draw_fault, run, wait_for_orphans
 from tests.torture.jobs import ENVIRONMENT, JOBS, Digest, Job, make_inputs, prepare
 
 INTERRUPTED = 130
@@ -69,7 +69,7 @@ def _finished(folder: Path) -> bool:
 
 
 def _wrong_end(job: Job, ended: Ended, fault: Fault) -> str | None:
-    if ended.code == Ended.HUNG:
+    if ended.code == HUNG:
         return "it hung"
     if "Traceback" in ended.said or "Exception ignored" in ended.said:
         return ended.said

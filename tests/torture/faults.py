@@ -31,6 +31,7 @@ CONTEXT.set_forkserver_preload(
     ]
 )
 HANGS = 300.0  # seconds
+HUNG = 999  # an exit code that there is not
 
 
 class Fault(NamedTuple):
@@ -51,8 +52,6 @@ class Ended(NamedTuple):
     code: int  # negative: by that signal; HUNG: it had to be killed
     said: str
     writes: int  # how many there were
-
-    HUNG = 999
 
 
 def draw_fault(rng: np.random.Generator, duration: float, writes: int) -> Fault:
@@ -83,7 +82,7 @@ def run(words: list[str], folder: Path, fault: Fault | None = None) -> Ended:
         process.join()
     writes = folder / "writes"
     counted = int(writes.read_text() or 0) if writes.exists() else 0
-    return Ended(Ended.HUNG if hung else process.exitcode or 0, listener.all(), counted)
+    return Ended(HUNG if hung else process.exitcode or 0, listener.all(), counted)
 
 
 class Listener:

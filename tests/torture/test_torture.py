@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.torture.campaign import _difference, _wrong_end
-from tests.torture.faults import Ended, Fault, draw_fault
+from tests.torture.faults import HUNG, Ended, Fault, draw_fault
 from tests.torture.jobs import JOBS
 
 FULL = """
@@ -50,7 +50,7 @@ def test_differences_are_named():
         (Ended(-9, "Traceback (most recent", 0), Fault(signal=9), False),
         (Ended(2, "error: the disk is full", 0), Fault(write=3), True),
         (Ended(1, "", 0), Fault(write=3), False),
-        (Ended(Ended.HUNG, "", 0), Fault(signal=9), False),
+        (Ended(HUNG, "", 0), Fault(signal=9), False),
     ],
 )
 def test_how_a_run_may_end(ended, fault, fine):
