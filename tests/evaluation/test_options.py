@@ -56,7 +56,7 @@ def test_what_is_wrong_is_named_with_where_it_stands(name):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("gama = 0.5", "unknown option 'gama'; choose from"),
+        ("gama = 0.5", "unknown option 'gama'; did you mean gamma? choose from"),
         ("gamma = true", "gamma is True"),
         ("members = 2.0", "members is 2.0"),
         ("settings = 3", "write a table per part"),

@@ -17,7 +17,7 @@ from ropeval.evaluation import coverage
 from ropeval.evaluation.conclude import conclude
 from ropeval.evaluation.diagnosis.diagnose import diagnose, evidence_of
 from ropeval.evaluation.fit import fit
-from ropeval.evaluation.methods import Method, make_methods
+from ropeval.evaluation.methods import ALL, Method, make_methods
 from ropeval.evaluation.options import Options, make_options, takes_options
 from ropeval.evaluation.result import Coverage, Estimate, curve_rows, finite_or_none
 from ropeval.evaluation.tune import tune
@@ -52,8 +52,8 @@ def evaluate(
     if "key" in options:  # what the seed was called before
         options["seed"] = options.pop("key")
     chosen = make_options({**options, "method": method})
-    if len(chosen.method) > 1:
-        raise UserError(f"method is {method!r}; ask for one at a time")
+    if len(chosen.method) > 1 or chosen.method[0].lower() == ALL:
+        raise UserError(f"method is {method!r}; ask for one at a time; compare takes several")
     if chosen.columns:
         raise UserError("columns: this log has been read already; give them to load_dataset")
     (made,) = make_methods(chosen)
