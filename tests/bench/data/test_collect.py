@@ -98,16 +98,8 @@ def test_the_same_bits_with_any_number_of_processes(toy, collected, tmp_path):
 
 def start(data: Path, delay: str) -> "subprocess.Popen[str]":
     environment = {**os.environ, "TOY_DELAY": delay, "ROPEVAL_TASKS": str(HERE / "toy_tasks.py")}
-    command = [
-        sys.executable,
-        "-m",
-        "ropeval.bench.data.collect",
-        "toy/countdown",
-        "--data",
-        str(data),
-        "--processes",
-        "2",
-    ]
+    words = ["bench", "collect", "toy/countdown", "--data", str(data), "--processes", "2"]
+    command = [sys.executable, "-m", "ropeval", *words]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
 
