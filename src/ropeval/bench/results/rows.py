@@ -21,12 +21,8 @@ import polars as pl
 
 from ropeval.bench.data.task_data import EVALUATED
 from ropeval.bench.run.schema import BASELINES, CURVES, PROTOCOLS, ROWS, RUN, TRUTHS
-<<<<<<< HEAD
-from ropeval.errors import UserError, first_line
-=======
 from ropeval.bench.run.store import failure_files
-from ropeval.errors import UserError
->>>>>>> main
+from ropeval.errors import UserError, first_line
 from ropeval.files import read_json
 
 __all__ = [

@@ -9,21 +9,12 @@
 Locks are the operating system's (flock): they end with the process that holds them, however it ends.
 """
 
-<<<<<<< HEAD
-import json
-import shutil
-import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
-=======
-import contextlib
-import fcntl
 import fnmatch
 import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
->>>>>>> main
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
