@@ -3,7 +3,7 @@
     python -m benchmarks.verdict            writes src/ropeval/evaluation/verdict/table.json, and docs/guide/trust.md
     python -m benchmarks.verdict --check    says what it would write, and whether that is what is there
 
-Reads the rows in benchmarks/suite and trains nothing. Limits are chosen from a coarse grid: those that call the most dev
+Reads the rows in benchmarks/suite and trains nothing. Limits are from a coarse grid: those that call the most dev
 cases `supported` while at least 98 % of them are within a tenth of the range, and those that call the fewest others a
 `guess` while at least 98 % of the cases that are off by three tenths or more are called so.
 """
@@ -18,14 +18,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-
 from benchmarks.suite_page import ROWS, filled, studies
+
 from ropeval.bench.data.tasks import find_task
 from ropeval.bench.results.together import load_results
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
-from ropeval.evaluation.result import Estimate
+from ropeval.evaluation.options import DEFAULT_METHODS
+from ropeval.evaluation.result import BASELINES, Estimate
 from ropeval.evaluation.verdict import rule
+from ropeval.evaluation.verdict.one_answer import one_answer
 from ropeval.evaluation.verdict.rule import WORDS, Kind, Limits
 from ropeval.evaluation.verdict.verdict import apart, look, read
 from ropeval.files import write_text
@@ -34,7 +36,6 @@ ROOT = Path(__file__).resolve().parents[1]
 TABLE, PAGE = ROOT / "src/ropeval/evaluation/verdict/table.json", ROOT / "docs/guide/trust.md"
 NEAR, FAR = 0.1, 0.3  # of the range: right, and wrong
 WANTED = 0.98  # of dev cases; on test 0.9 is asked for. Leaving out one environment at a time, 0.95 gave 0.948
-BLIND = {name for name, entry in ESTIMATORS.items() if not entry.sees_policy}
 NEVER = 1e9
 GRID: dict[Kind, dict[str, tuple[Sequence[float], Sequence[float]]]] = {
     "simulator": {
@@ -70,6 +71,8 @@ class Case(NamedTuple):
     covered: bool | None  # whether its interval holds the truth
     width: float | None  # of the interval, likewise
     moved: float  # |error| as a share of the log's own scale
+    truth: float
+    wide: float  # the range
 
 
 def cases(rows: pl.DataFrame) -> list[Case]:
@@ -97,6 +100,8 @@ def cases(rows: pl.DataFrame) -> list[Case]:
                 None if ends is None else ends[0] <= row["truth_discounted"] <= ends[1],
                 None if ends is None else (ends[1] - ends[0]) / wide,
                 off / one.signs["scale"],
+                row["truth_discounted"],
+                wide,
             )
         )
     return found
@@ -107,7 +112,7 @@ def _estimate(row: Mapping[str, Any]) -> Estimate:
     nothing: dict[str, Any] = {"low": None, "high": None, "members": [], "diverged": [], "warnings": [], "config": {}}
     return Estimate(
         policy=row["policy"], policy_kind="", method=row["method"], value=row["estimate"], data_sha256="", version="",
-        seconds=row["seconds"], signs=signs, **nothing,
+        seconds=row["seconds"], signs=signs, family=ESTIMATORS[row["method"].rpartition("+")[2]].family, **nothing,
     )  # fmt: skip
 
 
@@ -124,7 +129,7 @@ def fit(dev: Sequence[Case]) -> dict[str, Any]:
     limits["beside"] = _limits(
         "beside", [({"contradicted": apart(case.estimate, case.simulator)}, case.error) for case in clear]
     )
-    seeing = [case for case in known if case.estimate.method not in BLIND]
+    seeing = [case for case in known if case.estimate.family != BASELINES]
     for kind, weighs in (("alone", False), ("weights", True)):
         some = [case for case in seeing if ("effective" in case.estimate.signs) is weighs]
         limits[kind] = _limits(kind, [(read(case.estimate.signs), case.error) for case in some])
@@ -182,10 +187,9 @@ def expected(dev: Sequence[Case]) -> dict[str, dict[str, dict[str, float]]]:
 
 def words(case: Case) -> list[tuple[Kind, str]]:
     """What it is called beside the simulator, and what it would be called without."""
-    blind = case.estimate.method in BLIND
-    both = [look(case.estimate, case.simulator, blind)]
+    both = [look(case.estimate, case.simulator)]
     if case.simulator is not None:
-        both.append(look(case.estimate, None, blind))
+        both.append(look(case.estimate, None))
     return [(kind, judged.word) for kind, judged in both]
 
 
@@ -214,7 +218,9 @@ def measure(who: str, some: Sequence[Case], alone: bool = False) -> Measured:
     errors = np.array([case.error for case in some])
     is_word = {word: np.array([one == word for one in said]) for word in WORDS}
     good, far = is_word["supported"], errors > FAR
-    spans = [(case.covered, case.width) for case, one in zip(some, good, strict=True) if one and case.covered is not None]
+    spans = [
+        (case.covered, case.width) for case, one in zip(some, good, strict=True) if one and case.covered is not None
+    ]
     return Measured(
         who, len(some), int(good.sum()), float((errors[good] <= NEAR).mean()) if good.any() else np.nan,
         int(far.sum()), float((~is_word["guess"])[far].mean()) if far.any() else np.nan,
@@ -234,10 +240,42 @@ def tables(every: Sequence[Case]) -> str:
         families = sorted({case.family for case in own})
         worlds = [case for case in own if case.estimate.method == "world"]
         lines += [measure(f"`world`, {name}", [case for case in worlds if case.family == name]) for name in families]
-        learned = [case for case in own if case.simulator is not None and case.estimate.method not in BLIND]
+        learned = [case for case in own if case.simulator is not None and case.estimate.family != BASELINES]
         lines.append(measure("without a simulator beside them", learned, alone=True))
         parts.append(f"### On the {split} cases\n\n{_markdown(lines)}")
     return "\n\n".join(parts)
+
+
+def against_single_methods(every: Sequence[Case]) -> str:
+    """The one answer of a default run, beside each method that answered everything: errors as shares of the range."""
+    parts = []
+    for split in ("test", "dev"):
+        own = [case for case in every if case.split == split]
+        groups: dict[tuple[str, str], list[Case]] = {}
+        for case in own:
+            groups.setdefault((case.task, case.estimate.policy), []).append(case)
+        errors: dict[str, list[float]] = {"the one answer": []}
+        for group in groups.values():
+            answer = one_answer([case.estimate for case in group if case.estimate.method in DEFAULT_METHODS])
+            assert answer is not None
+            errors["the one answer"].append(abs(answer.value - group[0].truth) / group[0].wide)
+            for case in group:
+                errors.setdefault(f"`{case.estimate.method}`", []).append(case.error)
+        whole = {who: np.sort(found) for who, found in errors.items() if len(found) == len(groups)}
+        head = f"| {split} cases ({len(groups)}) | IQM | median | mean | within 10% | off by over 30% |"
+        head += "\n|---|--:|--:|--:|--:|--:|"
+        rows = [
+            f"| {who} | {_iqm(x):.3f} | {np.median(x):.3f} | {x.mean():.3f} | {(x <= NEAR).mean():.0%} "
+            f"| {(x > FAR).mean():.0%} |"
+            for who, x in sorted(whole.items(), key=lambda item: _iqm(item[1]))
+        ]
+        parts.append("\n".join([head, *rows]))
+    return "\n\n".join(parts)
+
+
+def _iqm(errors: Any) -> float:
+    cut = len(errors) // 4
+    return float(errors[cut : len(errors) - cut].mean())
 
 
 def _markdown(lines: Sequence[Measured]) -> str:
@@ -272,11 +310,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = json.dumps({**json.loads(text), "expected": expected(dev)}, indent=1) + "\n"
     write_text(TABLE, before if options.check else text)
     rule.table.cache_clear()
-    print(tables(every))
+    words_for_page = f"{tables(every)}\n\n### One answer, and each method by itself\n\n{against_single_methods(every)}"
+    print(words_for_page)
     if options.check:
         print("as it is" if before == text else "table.json is not what these rows give")
     elif PAGE.exists() and "benchmarks.verdict" in PAGE.read_text(encoding="utf-8"):
-        write_text(PAGE, filled(PAGE.read_text(encoding="utf-8"), tables(every)))
+        write_text(PAGE, filled(PAGE.read_text(encoding="utf-8"), words_for_page))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ropeval.evaluation.result import Estimate, Verdict
+from ropeval.evaluation.result import BASELINES, Estimate, Verdict
 from ropeval.evaluation.verdict.rule import BEST, Judged, Kind, Word, judge, reason, table, worse
 
-SIGNS = {  # of the rule, from those of an estimate
-    "unsupported": lambda signs: 1.0 - signs["support"],
-    "unweighed": lambda signs: 1.0 - min(signs["effective"] / max(signs["episodes"], 1.0), 1.0),
-}
 CLEAR: dict[Kind, str] = {
     "simulator": "the log shows what the policy would do, and all members of the simulator agree on it",
     "beside": "a simulator that the log supports says the same",
@@ -19,12 +15,12 @@ CLEAR: dict[Kind, str] = {
 }
 
 
-def give_verdicts(estimates: Sequence[Estimate], blind: set[str]) -> list[Estimate]:
-    """The same estimates, each with its verdict. `blind` methods ignore the policy."""
-    return [replace(one, verdict=verdict_on(one, estimates, blind)) for one in estimates]
+def give_verdicts(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """The same estimates, each with its verdict."""
+    return [replace(one, verdict=verdict_on(one, estimates)) for one in estimates]
 
 
-def verdict_on(estimate: Estimate, all_of_them: Sequence[Estimate], blind: set[str]) -> Verdict | None:
+def verdict_on(estimate: Estimate, all_of_them: Sequence[Estimate]) -> Verdict | None:
     """None where nothing is known: no estimate, or a result of an earlier version."""
     if estimate.value is None or not estimate.signs:
         return None
@@ -34,7 +30,7 @@ def verdict_on(estimate: Estimate, all_of_them: Sequence[Estimate], blind: set[s
         if other.policy == estimate.policy and "support" in other.signs and other.value is not None
     ]
     beside = None if "support" in estimate.signs else next(iter(simulators), None)
-    kind, judged = look(estimate, beside, estimate.method in blind)
+    kind, judged = look(estimate, beside)
     expected = table().expected.get(kind, {}).get(judged.word)
     signs = read(estimate.signs) | ({} if beside is None else {"contradicted": apart(estimate, beside)})
     clauses = [reason(name, signs[name]) for name in judged.because if name in signs]
@@ -48,7 +44,7 @@ def verdict_on(estimate: Estimate, all_of_them: Sequence[Estimate], blind: set[s
     )
 
 
-def look(estimate: Estimate, simulator: Estimate | None, blind: bool) -> tuple[Kind, Judged]:
+def look(estimate: Estimate, simulator: Estimate | None) -> tuple[Kind, Judged]:
     """Who speaks, and what is to be held of it."""
     if "support" in estimate.signs:
         return "simulator", _judge("simulator", estimate.signs)
@@ -56,7 +52,7 @@ def look(estimate: Estimate, simulator: Estimate | None, blind: bool) -> tuple[K
         own = judge({"contradicted": apart(estimate, simulator)}, table().limits["beside"])
         bound = _judge("simulator", simulator.signs).word
         return "beside", own._replace(word=worse(own.word, bound))
-    kind: Kind = "blind" if blind else "weights" if "effective" in estimate.signs else "alone"
+    kind: Kind = "blind" if estimate.family == BASELINES else "weights" if "effective" in estimate.signs else "alone"
     return kind, _judge(kind, estimate.signs)
 
 
@@ -72,9 +68,10 @@ def _judge(kind: Kind, signs: Mapping[str, float]) -> Judged:
 
 
 def read(signs: Mapping[str, float]) -> dict[str, float]:
-    made = {
-        name: make(signs)
-        for name, make in SIGNS.items()
-        if {"unsupported": "support", "unweighed": "effective"}[name] in signs
-    }
-    return {**signs, **made}
+    """With those that the rule calls by another name: the larger, the worse."""
+    made = dict(signs)
+    if "support" in signs:
+        made["unsupported"] = 1.0 - signs["support"]
+    if "effective" in signs:
+        made["unweighed"] = 1.0 - min(signs["effective"] / max(signs["episodes"], 1.0), 1.0)
+    return made
