@@ -357,7 +357,7 @@ BAD: dict[str, tuple[Callable[[], list[Any]], str]] = {
         lambda: [damage(lambda c: c.update(actions=np.zeros((300, 3)))), "policy.npz"],
         "1 numbers per action, but the log has 3",
     ),
-    "gamma": (lambda: ["log.npz", "policy.npz", "--gamma", "1.0"], "gamma is 1.0"),
+    "gamma": (lambda: ["log.npz", "policy.npz", "--gamma", "1.0"], "gamma is 1, but 30 of 30 episodes"),
     "gamma below": (lambda: ["log.npz", "policy.npz", "--gamma", "-0.5"], "gamma is -0.5"),
     "gamma not a number": (lambda: ["log.npz", "policy.npz", "--gamma", "often"], "valid number"),
     "method": (lambda: ["log.npz", "policy.npz", "--method", "magic"], "unknown method 'magic'; choose from"),
