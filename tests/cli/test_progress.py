@@ -2,16 +2,17 @@
 
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
-from ropeval.cli.progress import percent_bar, session_progress
+from ropeval.cli.progress import percent_bar, questions_progress
 from ropeval.evaluation.options import make_options
 from ropeval.evaluation.session import Session
 from tests.problems import Chain
 
 
-def terminal() -> Console:
-    return Console(file=StringIO(), force_terminal=True, width=100, color_system=None)
+def terminal(width: int = 100) -> Console:
+    return Console(file=StringIO(), force_terminal=True, width=width, color_system=None)
 
 
 def shown(console: Console) -> str:
@@ -28,6 +29,17 @@ def test_the_bar_says_what_and_how_far():
     assert "left" in shown(console)
 
 
+@pytest.mark.parametrize("width", [50, 80])
+def test_a_long_name_gives_way_and_the_time_left_does_not(width):
+    console = terminal(width)
+    with percent_bar(console, transient=False) as bar:
+        bar.update(
+            bar.add_task("suite/mountaincarcontinuous-mixed/policy  rope+lspe  12 members", total=4), completed=1
+        )
+    assert "… " in shown(console)
+    assert " 25% 0:00:00 left -:--:--" in shown(console)
+
+
 def test_the_questions_of_a_session_share_the_bar():
     chain, console = Chain(), terminal()
     settings = {"fqe": {"steps": 300}, "rope": {"steps": 100}}
@@ -35,7 +47,7 @@ def test_the_questions_of_a_session_share_the_bar():
     session = Session(chain.log(5), [chain.policy(0.6)], options)
     parts = [((0, "fqe", 0.5), 150), ((0, "done", 1.0), 300), ((1, "rope", 0.5), 350), ((1, "fqe", 1.0), 700)]
     for (number, stage, fraction), steps in parts:
-        with session_progress(session, console) as report:
+        with questions_progress(session.questions, console) as report:
             report(number, stage, fraction)
         assert f" {100 * steps / 700:>3.0f}%" in shown(console).split("preparing")[-1], (number, stage)
     assert "rope+fqe (rope)" in shown(console)

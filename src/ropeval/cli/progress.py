@@ -3,19 +3,22 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column
 
 from ropeval.interrupts import stop_if_pressed
 
 if TYPE_CHECKING:
     from ropeval.bench.data.streams import Stream
-    from ropeval.evaluation.session import Report, Session
+    from ropeval.evaluation.methods import Method
+    from ropeval.evaluation.session import Report
+    from ropeval.policies import Policy
 
 
 def stderr() -> Console:
@@ -23,11 +26,17 @@ def stderr() -> Console:
 
 
 def percent_bar(console: Console, transient: bool = True) -> Progress:
-    """What is done, how much of it, since when, and how long it will take."""
+    """What is done, how much of it, since when, and how long it will take. A long name gives way, the time does not."""
     return Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, transient=transient,
+        *_name_and_bar(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn(), TextColumn("left"),
+        TimeRemainingColumn(), console=console, transient=transient, expand=True,
     )  # fmt: skip
+
+
+def _name_and_bar() -> tuple[TextColumn, BarColumn]:
+    """They share what the other columns leave."""
+    name = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=4))
+    return name, BarColumn(bar_width=None, table_column=Column(ratio=1))
 
 
 @contextmanager
@@ -41,9 +50,8 @@ def heard_or_not() -> Iterator[None]:
 
 
 @contextmanager
-def session_progress(session: "Session", console: Console) -> "Iterator[Report]":
+def questions_progress(questions: "Sequence[tuple[Policy, Method]]", console: Console) -> "Iterator[Report]":
     """Yields the function that a session reports to. A question's stages share its part of the bar."""
-    questions = session.questions
     stages = [list(method.stages) for _, method in questions]
     weights = [list(method.stages.values()) for _, method in questions]
     total = max(1, sum(map(sum, weights)))
@@ -69,9 +77,9 @@ def session_progress(session: "Session", console: Console) -> "Iterator[Report]"
 def collecting_progress(title: str, console: Console) -> Iterator[Callable[["Stream"], None]]:
     """One bar per policy that plays, with its rate in steps; yields the function to report streams to."""
     with Progress(
-        TextColumn("{task.description}"), BarColumn(bar_width=12),
+        *_name_and_bar(),
         TextColumn("{task.completed:,.0f}/{task.total:,.0f} {task.fields[unit]}"), TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(), TextColumn("left"), console=console, transient=True,
+        TimeRemainingColumn(), TextColumn("left"), console=console, transient=True, expand=True,
     ) as bar:  # fmt: skip
         console.print(f"collecting {title}", highlight=False)
         bars: dict[str, TaskID] = {}

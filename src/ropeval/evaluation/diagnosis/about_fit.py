@@ -182,13 +182,9 @@ def not_converged(e: Evidence) -> Finding | None:
     for run in e.trained.values():
         if "estimate" not in run.curves or not e.used.any():
             continue
-        curve = run.curves["estimate"][:, e.used].mean(axis=1)  # [C]
-        quarter = len(curve) // 4
-        if quarter < 2:
-            continue
-        half = quarter // 2
-        before, after = float(curve[-quarter:-half].mean()), float(curve[-half:].mean())
-        if abs(after - before) > DRIFT * max(abs(after), 1e-12):
+        moved = drift(run.curves["estimate"][:, e.used].mean(axis=1))
+        if moved is not None:
+            before, after = moved
             return Finding(
                 "not-converged",
                 "warning",
@@ -199,6 +195,16 @@ def not_converged(e: Evidence) -> Finding | None:
     return None
 
 
+def drift(curve: np.ndarray) -> tuple[float, float] | None:
+    """From where to where a curve [C] moved over its last quarter; None if it had settled, or is too short to tell."""
+    quarter = len(curve) // 4
+    if quarter < 2:
+        return None
+    half = quarter // 2
+    before, after = float(curve[-quarter:-half].mean()), float(curve[-half:].mean())
+    return (before, after) if abs(after - before) > DRIFT * max(abs(after), 1e-12) else None
+
+
 def bellman_residual(e: Evidence) -> Finding | None:
     """δ = r + γq' − q on the episodes that a member's resample left out, about a third of them.
 
@@ -206,6 +212,8 @@ def bellman_residual(e: Evidence) -> Finding | None:
     weighed by γ^t, Σδ/Σ(1−γ) is −c, with γ = 0 at the ends: however long the episodes are, and where they were cut off.
     """
     if e.estimated.q is None or e.value is None or e.run.counts is None or e.estimated.replicates is not None:
+        return None
+    if e.problem.horizon is not None:  # an error of q_h does not carry over to q_{h−1} as it does to q
         return None
     rows, weight = discounted_rows(e.problem.dataset.starts, e.problem.gamma)  # [n]
     episode = np.searchsorted(e.problem.dataset.starts, rows, side="right") - 1
