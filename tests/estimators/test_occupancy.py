@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ropeval.data import Dataset, make_problem, open_columns, streaming, write_columns
+from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS, bestdice, dualdice, mwl
 from ropeval.estimators.occupancy import make_ratio, table
 from ropeval.evaluation.evaluate import evaluate
@@ -117,6 +118,12 @@ def test_a_log_with_too_many_pairs_has_no_table():
     x = np.asarray(make_problem(chain.log(50), chain.policy(0.5), 0.9).transitions.rows.x)
     assert (cells(x).sum(axis=1) == 1.0).all()
     assert len(np.unique(cells(x), axis=0)) == len(np.unique(x, axis=0))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_undiscounted_values_are_refused(name):
+    with pytest.raises(UserError, match=name):
+        evaluate(bandit(10), CallablePolicy(lambda o: np.zeros(len(o), int), deterministic=True), name, gamma=1.0)
 
 
 def test_entries():
