@@ -23,11 +23,14 @@ from ropeval.estimators.fqe import FQE, FQEConfig, fit_q
 from ropeval.estimators.importance import (
     Counts,
     Episodes,
+    Weights,
     effective_sample,
+    episode_shares,
     make_weights,
     prepare,
     weighted_per_decision,
 )
+from ropeval.estimators.return_distribution import doubly_robust_atoms
 from ropeval.learning.engine import Run
 
 Floats = NDArray[np.float64]
@@ -74,7 +77,8 @@ def estimate(
 ) -> Estimated:
     weights = make_weights(problem, behaviour)
     fitted = fit_q(problem, config, run)
-    errors = temporal_differences(problem, fitted.on_logged(), fitted.on_next())  # [M, N]
+    following = fitted.on_next()  # [M, N]
+    errors = temporal_differences(problem, fitted.on_logged(), following)  # [M, N]
     initial = fitted.on_initial()  # [M, E]
     log = np.broadcast_to(weights.log, errors.shape)
     counts = [None] * run.members if run.counts is None else run.counts
@@ -83,7 +87,31 @@ def estimate(
         own = zip(log, errors, initial, counts, strict=True)
         values = [average(rho, delta, start, weights.episodes, held) for rho, delta, start, held in own]
     trained, effective = (*weights.trained, fitted.trained), effective_sample(weights, per_decision=True)
-    return Estimated(np.array(values), trained, weights.warnings, q=fitted, effective=effective)
+    return Estimated(
+        np.array(values),
+        trained,
+        weights.warnings,
+        q=fitted,
+        effective=effective,
+        returns=weighed_returns(problem, weights, run, initial, following),
+    )
+
+
+def weighed_returns(
+    problem: Problem, weights: Weights, run: Run, initial: Floats, following: Floats
+) -> tuple[Floats, Floats] | None:
+    """What an episode may earn, and how much it weighs, doubly robust; V(s₀) [M, E] and V(s') [M, N] of all members."""
+    episodes, share = weights.episodes, episode_shares(weights, run)
+    sound = np.isfinite(initial).all(axis=1) & np.isfinite(following).all(axis=1)
+    if share is None or not sound.any():
+        return None
+    rows = problem.transitions.rows
+    rest = np.asarray(rows.discount, np.float64) * following[sound].mean(axis=0)  # [N] nothing after a termination
+    logged = episodes.summed(episodes.discount * np.asarray(rows.reward, np.float64))
+    values = initial[sound].mean(axis=0)  # [E]
+    last = episodes.last(episodes.discount * rest, 0.0)
+    beyond = np.where(episodes.lengths > 0, last, values)  # [E] q's word for what was cut off
+    return doubly_robust_atoms(logged + beyond, share, values)
 
 
 def _entry(name: str, weighted: bool, summary: str) -> Estimator:
