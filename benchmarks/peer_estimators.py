@@ -18,6 +18,8 @@ import numpy as np
 
 LEARNING_RATE, BATCH, WIDTH, SYNC = 3e-4, 256, 256, 10  # ropeval's own of fqe; targets are copied after so many steps
 
+THREADS = 1  # networks of this size gain nothing from more, and ropeval's one member has one core, too
+
 
 class Question:
     def __init__(self, path: str):
@@ -152,7 +154,9 @@ def answers(question: Question, steps: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     try:
         import d3rlpy  # noqa: F401  (which takes a while, and is not FQE's fault)
+        import torch
 
+        torch.set_num_threads(THREADS)
         began = time.perf_counter()
         q = fit_d3rlpy(question, steps)
         of_q = time.perf_counter() - began

@@ -1,6 +1,6 @@
 """Other libraries' estimators beside ropeval's, on the same logs: error and seconds, in docs/results/peers.md.
 
-    python -m benchmarks.peers --data DATA --python PEERS/bin/python [--steps 3000] [--policies 1] [--page PAGE.md]
+    python -m benchmarks.peers --data DATA --python PEERS/bin/python [--steps 2000] [--policies 1] [--page PAGE.md]
 
 DATA holds collected tasks of the suite (`ropeval bench collect`). PEERS is an environment of its own, so that nothing
 of it comes near ropeval's:
@@ -35,7 +35,7 @@ from ropeval.provenance import commit
 from ropeval.report.table import Table, Value
 from ropeval.report.typeset import to_markdown
 
-TASKS = ("suite/icu-1000", "suite/inventory-200", "suite/cartpole-mixture-5k")
+TASKS = ("suite/cartpole-mixture-5k", "suite/inventory-200", "suite/icu-1000")
 METHODS = ("mean-return", "is", "wis", "pdis", "wpdis", "lspe", "fqe", "fqe-trees", "dr", "wdr")
 LEARNING = ("fqe", "dr", "wdr")  # given the peers' number of steps; the others have their own
 PEER = Path(__file__).with_name("peer_estimators.py")
@@ -44,6 +44,7 @@ BEGIN = "<!-- from here on: python -m benchmarks.peers -->"
 LONGEST = 200  # letters of a reason
 
 Row = dict[str, Any]  # library, method, seconds, and value or reason
+NAMES = ("library", "method", "errors", "seconds", "reason")
 
 
 def ours(data: TaskData, judged: Judged, steps: int) -> Iterator[Row]:
@@ -76,31 +77,27 @@ def theirs(data: TaskData, judged: Judged, steps: int, python: Path) -> list[Row
     return found
 
 
-def compare(tasks: Sequence[str], data: Path, python: Path, steps: int, policies: int) -> list[Row]:
-    """One row for each task, library and method: errors of its policies in % of the task's range, seconds of all."""
-    rows: dict[tuple[str, str, str], Row] = {}
-    for name in tasks:
-        task = load_task(name, data)
-        worth = [judged.truth.discounted.value for judged in task.judged.values()]
-        dev = [judged for judged in task.judged.values() if judged.split == "dev"][:policies]
-        for judged in dev:
-            for row in (*ours(task, judged, steps), *theirs(task, judged, steps, python)):
-                kept = rows.setdefault(
-                    (name, row["library"], row["method"]), {"errors": [], "seconds": 0.0, "reason": ""}
-                )
-                value = row.get("value")
-                unit = (max(worth) - min(worth)) / 100.0
-                kept["errors"].append(None if value is None else (value - judged.truth.discounted.value) / unit)
-                kept["seconds"] += row.get("seconds", 0.0)
-                kept["reason"] = row.get("reason", kept["reason"])[:LONGEST]
-    return [{"task": t, "library": lib, "method": m, **row} for (t, lib, m), row in rows.items()]
+def compare(name: str, data: Path, python: Path, steps: int, policies: int) -> list[Row]:
+    """One row for each library and method: errors of the policies in % of the task's range, seconds of all."""
+    rows: dict[tuple[str, str], Row] = {}
+    task = load_task(name, data)
+    worth = [judged.truth.discounted.value for judged in task.judged.values()]
+    unit = (max(worth) - min(worth)) / 100.0
+    for judged in [judged for judged in task.judged.values() if judged.split == "dev"][:policies]:
+        for row in (*ours(task, judged, steps), *theirs(task, judged, steps, python)):
+            place = row["library"], row["method"]
+            kept = rows.setdefault(place, dict(zip(NAMES, (*place, [], 0.0, ""), strict=True)))
+            value = row.get("value")
+            kept["errors"].append(None if value is None else (value - judged.truth.discounted.value) / unit)
+            kept["seconds"] += row.get("seconds", 0.0)
+            kept["reason"] = str(row.get("reason", kept["reason"]))[:LONGEST]
+    return list(rows.values())
 
 
 def table(rows: Sequence[Row], task: str) -> Table:
-    own = [row for row in rows if row["task"] == task]
     cells: list[list[Value]] = [
         [row["library"], row["method"], _errors(row["errors"]), round(row["seconds"], 2), row["reason"] or ""]
-        for row in own
+        for row in rows
     ]
     return Table(
         ["library", "method", "errors, %", "seconds", "why not"], cells, title=task.removeprefix("suite/"), left=5
@@ -116,14 +113,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--python", type=Path, required=True)
     parser.add_argument("--tasks", nargs="+", default=TASKS)
-    parser.add_argument("--steps", type=int, default=3_000)
+    parser.add_argument("--steps", type=int, default=2_000)
     parser.add_argument("--policies", type=int, default=1, help="of each task")
     parser.add_argument("--page", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
-    rows = compare(options.tasks, options.data, options.python, options.steps, options.policies)
     where = f"{os.cpu_count()} cores ({processor()}), commit {commit()}, {options.steps:,} steps."
-    words = "\n\n".join([where, *(to_markdown(table(rows, task), level=3).strip() for task in options.tasks)])
-    write_text(options.page, filled(options.page.read_text(encoding="utf-8"), words, BEGIN))
+    words = [where]
+    for task in options.tasks:  # what is done is kept
+        rows = compare(task, options.data, options.python, options.steps, options.policies)
+        words.append(to_markdown(table(rows, task), level=3).strip())
+        write_text(options.page, filled(options.page.read_text(encoding="utf-8"), "\n\n".join(words), BEGIN))
     print(options.page)
 
 

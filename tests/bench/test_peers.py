@@ -25,7 +25,7 @@ def test_errors_are_of_dev_policies_in_percent_of_the_range_of_all(monkeypatch):
         peers, "ours", lambda *given: [{"library": "ropeval", "method": "fqe", "value": 2.0, "seconds": 1.5}]
     )
     monkeypatch.setattr(peers, "theirs", lambda *given: [{"library": "other", "method": "all", "reason": "not there"}])
-    rows = peers.compare(["t"], Path(), Path(), 10, policies=3)
+    rows = peers.compare("t", Path(), Path(), 10, policies=3)
     assert [row["errors"] for row in rows] == [[25.0, -25.0], [None, None]]
     assert rows[0]["seconds"] == 3.0
     cells = [[cell.text for cell in row] for row in peers.table(rows, "t").cells()]
@@ -41,7 +41,7 @@ def test_the_question_holds_the_log_and_the_policy(tmp_path, monkeypatch):
         asked.append(Question(str(command[2])))
         return SimpleNamespace(returncode=0, stdout="noise\n[]\n")
 
-    monkeypatch.setattr(peers.subprocess, "run", run)
+    monkeypatch.setattr("benchmarks.peers.subprocess.run", run)
     log = chain.log(4, length=6, log_probs=True)
     assert peers.theirs(SimpleNamespace(dataset=log, task=task), judged(1.0), 10, Path("python")) == []
     (question,) = asked
