@@ -23,10 +23,10 @@ from benchmarks.suite_page import ROWS, filled, studies
 from ropeval.bench.data.tasks import find_task
 from ropeval.bench.results.together import load_results
 from ropeval.errors import UserError
+from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation.options import DEFAULT_METHODS
-from ropeval.evaluation.result import Estimate
+from ropeval.evaluation.result import BASELINES, Estimate
 from ropeval.evaluation.verdict import rule
-from ropeval.evaluation.verdict.methods import is_blind
 from ropeval.evaluation.verdict.one_answer import one_answer
 from ropeval.evaluation.verdict.rule import WORDS, Kind, Limits
 from ropeval.evaluation.verdict.verdict import apart, look, read
@@ -112,7 +112,7 @@ def _estimate(row: Mapping[str, Any]) -> Estimate:
     nothing: dict[str, Any] = {"low": None, "high": None, "members": [], "diverged": [], "warnings": [], "config": {}}
     return Estimate(
         policy=row["policy"], policy_kind="", method=row["method"], value=row["estimate"], data_sha256="", version="",
-        seconds=row["seconds"], signs=signs, **nothing,
+        seconds=row["seconds"], signs=signs, family=ESTIMATORS[row["method"].rpartition("+")[2]].family, **nothing,
     )  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def fit(dev: Sequence[Case]) -> dict[str, Any]:
     limits["beside"] = _limits(
         "beside", [({"contradicted": apart(case.estimate, case.simulator)}, case.error) for case in clear]
     )
-    seeing = [case for case in known if not is_blind(case.estimate.method)]
+    seeing = [case for case in known if case.estimate.family != BASELINES]
     for kind, weighs in (("alone", False), ("weights", True)):
         some = [case for case in seeing if ("effective" in case.estimate.signs) is weighs]
         limits[kind] = _limits(kind, [(read(case.estimate.signs), case.error) for case in some])
@@ -240,7 +240,7 @@ def tables(every: Sequence[Case]) -> str:
         families = sorted({case.family for case in own})
         worlds = [case for case in own if case.estimate.method == "world"]
         lines += [measure(f"`world`, {name}", [case for case in worlds if case.family == name]) for name in families]
-        learned = [case for case in own if case.simulator is not None and not is_blind(case.estimate.method)]
+        learned = [case for case in own if case.simulator is not None and case.estimate.family != BASELINES]
         lines.append(measure("without a simulator beside them", learned, alone=True))
         parts.append(f"### On the {split} cases\n\n{_markdown(lines)}")
     return "\n\n".join(parts)

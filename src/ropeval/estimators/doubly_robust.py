@@ -9,6 +9,7 @@ Right ratios make `dr` unbiased whatever q is, up to that last term; a right q m
 whatever the ratios are.
 """
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -24,6 +25,7 @@ from ropeval.estimators.importance import (
     Counts,
     Episodes,
     Weights,
+    by_counts,
     effective_sample,
     episode_shares,
     make_weights,
@@ -80,20 +82,16 @@ def estimate(
     following = fitted.on_next()  # [M, N]
     errors = temporal_differences(problem, fitted.on_logged(), following)  # [M, N]
     initial = fitted.on_initial()  # [M, E]
+    errors = errors[:, weights.rows]
     log = np.broadcast_to(weights.log, errors.shape)
-    counts = [None] * run.members if run.counts is None else run.counts
     average = weighted_doubly_robust if weighted else doubly_robust
-    with np.errstate(over="ignore", invalid="ignore"):  # a weight beyond 1e308 ends as "no estimate"
-        own = zip(log, errors, initial, counts, strict=True)
-        values = [average(rho, delta, start, weights.episodes, held) for rho, delta, start, held in own]
+    own = zip(log, errors, initial, strict=True)
+    averages = [partial(average, rho, delta, start, weights.episodes) for rho, delta, start in own]
     trained, effective = (*weights.trained, fitted.trained), effective_sample(weights, per_decision=True)
-    return Estimated(
-        np.array(values),
-        trained,
-        weights.warnings,
-        q=fitted,
-        effective=effective,
-        returns=weighed_returns(problem, weights, run, initial, following),
+    estimated = by_counts(run, weights.episodes.count, averages)
+    returns = weighed_returns(problem, weights, run, initial, following)
+    return replace(
+        estimated, trained=trained, warnings=weights.warnings, q=fitted, effective=effective, returns=returns
     )
 
 
@@ -105,12 +103,13 @@ def weighed_returns(
     sound = np.isfinite(initial).all(axis=1) & np.isfinite(following).all(axis=1)
     if share is None or not sound.any():
         return None
-    rows = problem.transitions.rows
-    rest = np.asarray(rows.discount, np.float64) * following[sound].mean(axis=0)  # [N] nothing after a termination
-    logged = episodes.summed(episodes.discount * np.asarray(rows.reward, np.float64))
+    reward, discount = (np.asarray(a, np.float64)[weights.rows] for a in problem.transitions.rows[2:4])
+    rest = discount * following[sound].mean(axis=0)[weights.rows]  # [N] nothing after a termination
+    logged = episodes.summed(episodes.discount * reward)
     values = initial[sound].mean(axis=0)  # [E]
     last = episodes.last(episodes.discount * rest, 0.0)
     beyond = np.where(episodes.lengths > 0, last, values)  # [E] q's word for what was cut off
+    beyond[episodes.lengths == problem.horizon] = 0.0
     return doubly_robust_atoms(logged + beyond, share, values)
 
 
@@ -126,6 +125,8 @@ def _entry(name: str, weighted: bool, summary: str) -> Estimator:
         needs=WEIGHTS,
         spread=FQE.spread,
         prepare=prepare,
+        by_group=True,
+        takes_horizon=True,
     )
 
 

@@ -24,7 +24,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, Pos
 from ropeval.data import Dataset, Problem, expected
 from ropeval.data.needs import check_needs, package
 from ropeval.data.streaming import Pairs
-from ropeval.estimators.estimator import Estimated, Estimator
+from ropeval.estimators.estimator import Estimated, Estimator, averaged
 from ropeval.estimators.fqe import FAMILY
 from ropeval.learning.checkpoint import Snapshot
 from ropeval.learning.engine import Run, Trained, cores
@@ -220,8 +220,8 @@ def fit_trees(problem: Problem, config: FQETreesConfig, run: Run) -> tuple[Train
 def estimate(problem: Problem, config: FQETreesConfig, run: Run) -> Estimated:
     check_needs(run.part, NEEDS, problem.dataset, problem.policy)
     trained, fitted = fit_trees(problem, config, run)
-    values = run.mean_over_episodes(fitted.values.initial.astype(np.float64))
-    return Estimated(values, (trained,), _unsettled(trained.curves["estimate"], problem.reward_bound), q=fitted)
+    notes = _unsettled(trained.curves["estimate"], problem.reward_bound)
+    return averaged(run, fitted.values.initial.astype(np.float64), trained=(trained,), warnings=notes, q=fitted)
 
 
 def _unsettled(curve: Singles, scale: float) -> tuple[str, ...]:
