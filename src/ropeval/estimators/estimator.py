@@ -47,6 +47,7 @@ class Estimated:
     q: ActionValues | None = None
     effective: EffectiveSize | None = None
     extras: dict[str, Any] = field(default_factory=dict)  # what the method tells about its own answer, as in JSON
+    returns: tuple[Floats, Floats] | None = None  # [n] what an episode may earn, and [n] how much each weighs
     value: float | None = None  # the estimate, where the members together know more than the mean of each on its own
     among: Callable[[NDArray[np.bool_]], "Estimated"] | None = None  # the same from some episodes' starts [E] alone
 
