@@ -83,7 +83,7 @@ def answer(
         "gamma": problem.gamma,
         "members": options.members,
         "seed": options.seed,
-        "draws": problem.transitions.draws,
+        "draws": problem.answers.count,
         "resample": options.resample,
         **method.describe(),
     }
@@ -152,6 +152,6 @@ def _fingerprint(problem: Problem, method: str, config: dict[str, Any]) -> str:
 
 def _actions_hash(problem: Problem) -> str:
     """A function carries no hash of its own, but its answers on the initial states tell it apart."""
-    weight = problem.transitions.initial_weight
-    chances = b"" if weight is None else np.asarray(weight).tobytes()
-    return hashlib.sha256(problem.transitions.initial_block().tobytes() + chances).hexdigest()
+    pairs, weight = problem.answers.initial
+    chances = b"" if weight is None else weight.tobytes()
+    return hashlib.sha256(np.asarray(pairs[:], np.float32).tobytes() + chances).hexdigest()
