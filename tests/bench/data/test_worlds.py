@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -170,3 +171,28 @@ def test_integration_agrees_with_sampling():
     assert abs(rewards.mean() - answer.discounted) < 4 * rewards.std() / len(rewards) ** 0.5
     assert answer.standard_error < 0.005 * 1.3  # of the range of its policies
     assert answer.total == answer.discounted
+
+
+@pytest.mark.parametrize("name", ["chain", "inventory"])
+def test_a_table_inside_a_program(name):
+    """The same probabilities, also for what is no state, and draws that follow them."""
+    world = TABLES[name]
+    policy = world.policies.fair
+    compiled = policy.compiled()
+    states = world.world().observations.astype(np.float32)
+    dreamt = np.concatenate([states, states + np.random.default_rng(0).normal(0, 3, states.shape).astype(np.float32)])
+    np.testing.assert_allclose(compiled.probabilities(compiled.params, dreamt), policy.probabilities(dreamt), rtol=1e-6)
+    seen = np.repeat(states[:1], 20_000, axis=0)
+    drawn = np.asarray(compiled.act(compiled.params, seen, jax.random.key(0)))
+    assert drawn.dtype == np.int32
+    counted = np.bincount(drawn, minlength=policy.action_size) / len(seen)
+    np.testing.assert_allclose(counted, policy.probabilities(states[:1])[0], atol=0.02)
+
+
+def test_a_linear_policy_inside_a_program():
+    policy = linear.policies.good
+    compiled = policy.compiled()
+    seen = np.random.default_rng(0).standard_normal((20_000, 4)).astype(np.float32)
+    noise = np.asarray(compiled.act(compiled.params, seen, jax.random.key(0))) + seen @ policy.gain.T
+    np.testing.assert_allclose(noise.mean(axis=0), 0, atol=0.01)
+    np.testing.assert_allclose(np.cov(noise.T), policy.noise**2 * np.eye(2), atol=0.005)
