@@ -44,6 +44,7 @@ class Estimated:
     q: ActionValues | None = None
     effective: EffectiveSize | None = None
     extras: dict[str, Any] = field(default_factory=dict)  # what the method tells about its own answer, as in JSON
+    returns: tuple[Floats, Floats] | None = None  # [n] what an episode may earn, and [n] how much each weighs
     value: float | None = None  # the estimate, where the members together know more than the mean of each on its own
 
     def answer(self, diverged: NDArray[np.bool_]) -> tuple[float | None, Floats]:
@@ -79,6 +80,7 @@ class Estimator:
     check: Callable[[Dataset, Policy], None] | None = None  # refuses, before any work, what it cannot answer
     spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own
     sees_policy: bool = True  # whether the answer depends on the policy at all
+    tells_returns: bool = False  # whether it knows how returns spread, and not only their mean
 
     prepare: Callable[[Log, Any, Run], Any] | None = None  # done once for all policies: it does not see them
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from ropeval.data import LogLike, Problem, load_dataset, make_problem
 from ropeval.errors import UserError
-from ropeval.estimators import ESTIMATORS
+from ropeval.estimators import ESTIMATORS, Estimated
+from ropeval.estimators.return_distribution import DEFAULT_LEVEL, distribution
 from ropeval.evaluation import coverage
 from ropeval.evaluation.conclude import conclude
 from ropeval.evaluation.diagnosis.diagnose import diagnose
@@ -130,8 +131,15 @@ def answer(
         diagnosis=found,
         replicates=[finite_or_none(v) for v in said.replicates] if resamples else [],
         left_out=[int(i) for i in np.flatnonzero(said.left_out)],
-        extras=estimated.extras,
+        extras={**estimated.extras, **risk(estimated, options)},
     )
+
+
+def risk(estimated: Estimated, options: Options) -> dict[str, Any]:
+    """How returns spread, where that is asked and the method knows."""
+    if estimated.returns is None or (options.risk is None and options.below is None):
+        return {}
+    return {"risk": distribution(*estimated.returns, options.risk or DEFAULT_LEVEL, options.below)}
 
 
 def _fingerprint_of_log(problem: Problem) -> str:

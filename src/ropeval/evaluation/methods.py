@@ -41,6 +41,10 @@ class Method:
         return {stage: steps for own in found for stage, steps in own.items()}
 
     @property
+    def tells_returns(self) -> bool:
+        return ESTIMATORS[self.estimator].tells_returns
+
+    @property
     def spread(self) -> list[str]:
         """Every `part.field` of which the members of one run may have values of their own."""
         encoder = ENCODERS[self.encoder].spread if self.encoder is not None else ()
@@ -108,6 +112,13 @@ def make_methods(options: Options) -> list[Method]:
                 overrides[part] = {"steps": options.steps, **overrides.get(part, {})}
     names = dict.fromkeys(ALIASES.get(name, name) for name in options.method)
     methods = [make_method(name, overrides, options.preset) for name in names]
+    told = {option: getattr(options, option) for option in ("risk", "below")}
+    if any(value is not None for value in told.values()) and not any(m.tells_returns for m in methods):
+        asked = next(f"{option} is {value}" for option, value in told.items() if value is not None)
+        raise UserError(
+            f"{asked}, but {', '.join(m.name for m in methods)} cannot tell how returns spread; add a method that can: "
+            f"{', '.join(name for name, entry in ESTIMATORS.items() if entry.tells_returns)}"
+        )
     for part, fields in options.settings.items():
         if fields and not any(part in method.configs for method in methods):
             raise UserError(

@@ -51,6 +51,18 @@ class Options(BaseModel):
         "again for more.",
         metavar="NAME=COLUMN[,COLUMN…]",
     )
+    risk: float | None = option(
+        None,
+        QUESTION,
+        "--risk",
+        "Also how bad the worst share of episodes is, e.g. 0.05: its best return and its mean, from methods that know "
+        "how returns spread (world).",
+        gt=0,
+        lt=1,
+    )
+    below: float | None = option(
+        None, QUESTION, "--below", "Also how likely an episode earns less than this.", allow_inf_nan=False
+    )
     members: int = option(  # with ten, the interval is a sixth wider than with very many; with five, two fifths
         5, EFFORT, "--members", "Repetitions, each with its own seed and resample of the episodes.", ge=1
     )

@@ -17,7 +17,10 @@ def rollouts(apart, rewards=(1.0, 3.0, 2.0), log_value=50.0) -> Rollouts:
     """Two members and both together, each with a reward of its own at every step; V_b is the same everywhere."""
     apart = np.broadcast_to(apart, (STEPS + 1, WALKERS))
     weight = np.repeat(DISCOUNT[:, None], WALKERS, axis=1)
-    return Rollouts(DISCOUNT[:, None] * np.array(rewards), DISCOUNT[:, None] * np.full(3, log_value), weight, apart)
+    return Rollouts(
+        DISCOUNT[:, None] * np.array(rewards), DISCOUNT[:, None] * np.full(3, log_value), weight, apart,
+        np.ones_like(weight), rewards[-1] * weight, log_value * weight, np.zeros((*weight.shape, 1)),
+    )  # fmt: skip
 
 
 def test_where_members_agree_the_number_is_the_simulators():

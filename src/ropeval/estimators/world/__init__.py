@@ -3,8 +3,9 @@
     ρ̂(π_e) = w·E[ Σ_t γ^t c_t r̂(s_t, a_t) ] + (1 − w)·E[ V_b(s₀) ],    a_t ~ π_e,   s_{t+1} from the learned simulator
 
 w says how far the log speaks about what the policy does. `network.py` has the simulator and its loss, `prepared.py`
-what is made once per log, `rollouts.py` life in it, `support.py` w and V_b, `units.py` and `rows.py` the columns of
-the log. `docs/methods/world.md` says what decided each choice.
+what is made once per log, `replays.py` how the log checks it, `rollouts.py` life in it, `support.py` w and V_b,
+`outcomes.py` what rollouts tell beside the mean and `log_paths.py` what the log does, `units.py` and `rows.py` the
+columns of the log. `docs/methods/world.md` says what decided each choice.
 """
 
 import math
@@ -19,8 +20,10 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from ropeval.data import Problem
 from ropeval.data.problem import Log
+from ropeval.errors import UserError
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.world.network import Sizes
+from ropeval.estimators.world.outcomes import outcomes, possible_returns
 from ropeval.estimators.world.prepared import LOG_VALUE, World, build, log_value_steps
 from ropeval.estimators.world.rollouts import roll_out
 from ropeval.estimators.world.support import Answer, answer
@@ -29,7 +32,6 @@ from ropeval.settings import PartConfig
 
 TAIL = 1e-3  # the horizon is where γ^H falls below it, or `max_horizon`
 LEAST_STEPS = 1_000
-CHECKED, FAILED = (10, 50), 0.25  # steps of a replay by which the simulator is judged, and how far off is too far
 LARGEST = {"cpu": Sizes(12_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
 ROLLOUTS = {"cpu": (128, 256), "gpu": (256, 1024)}  # where nothing is left to chance, and where something is
 
@@ -62,7 +64,7 @@ class WorldConfig(PartConfig):
 
 def prepare(log: Log, config: WorldConfig, run: Run) -> World:
     sizes = config.sizes(len(log.dataset), jax.default_backend())
-    return build(log.dataset, log.gamma, sizes, config.learning_rate, run)
+    return build(log.dataset, log.gamma, sizes, config.learning_rate, run, horizon_for(log.gamma, config.max_horizon))
 
 
 def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> Estimated:
@@ -79,13 +81,20 @@ def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> E
     count = config.rollouts or ROLLOUTS["cpu" if jax.default_backend() == "cpu" else "gpu"][by_chance]
     initial = first_states(problem, run, count)
     found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, keys, told)
-    said = answer(found, world.good, config.doubt)
+    said, any_sound = answer(found, world.good, config.doubt), bool(world.good.any())
+    if any_sound and not np.isfinite(found.joint_reward).all():
+        raise UserError(
+            f"policy {problem.policy.name}: along its rollouts in the simulator some actions are not finite numbers; "
+            "it must answer with numbers in every state within the logged range"
+        )
+    more = outcomes(found, initial[-1], problem.dataset.labels[0], world.paths) if any_sound else {}
     return Estimated(
         values=said.members,
-        value=said.value if world.good.any() else None,
+        value=said.value if any_sound else None,
         trained=world.trained,
         warnings=notes(world),
-        extras=about(world, said),
+        extras={**about(world, said), **more},
+        returns=possible_returns(found) if any_sound else None,
     )
 
 
@@ -126,19 +135,10 @@ def about(world: World, said: Answer) -> dict[str, Any]:
 
 def notes(world: World) -> tuple[str, ...]:
     """What only this method can know."""
-    found = []
-    if not world.good.all():
-        broken = ", ".join(str(place) for place in np.flatnonzero(~world.good))
-        found.append(f"the networks of member {broken} broke in training: left out of the simulator")
-    for replay in world.replays:
-        off = abs(replay.predicted - replay.logged)
-        if replay.steps in CHECKED and off > FAILED * replay.logged_std and off > FAILED * abs(replay.logged):
-            found.append(
-                f"logged episodes replayed in the simulator earn {replay.predicted:.4g} in their first {replay.steps} "
-                f"steps, where they earned {replay.logged:.4g}: it has not learned the task"
-            )
-            break
-    return tuple(found)
+    if world.good.all():
+        return ()
+    broken = ", ".join(str(place) for place in np.flatnonzero(~world.good))
+    return (f"the networks of member {broken} broke in training: left out of the simulator",)
 
 
 WORLD = Estimator(
@@ -149,4 +149,5 @@ WORLD = Estimator(
     takes_features=False,
     spread=("learning_rate",),
     prepare=prepare,
+    tells_returns=True,
 )

@@ -15,7 +15,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Transitions
-from ropeval.data.streaming import take
+from ropeval.estimators.world.log_paths import LogPaths, important_columns, log_paths
 from ropeval.estimators.world.network import (
     Prediction,
     Sizes,
@@ -24,7 +24,8 @@ from ropeval.estimators.world.network import (
     make_value_learner,
     predict,
 )
-from ropeval.estimators.world.rollouts import Simulator, Walkers, advance
+from ropeval.estimators.world.replays import Replay, replay_log
+from ropeval.estimators.world.rollouts import Simulator
 from ropeval.estimators.world.rows import world_rows
 from ropeval.estimators.world.units import Units, make_units
 from ropeval.learning.engine import Run, Trained, train
@@ -40,20 +41,7 @@ NOISY = 0.05  # of a change's variance left unexplained on held-out rows, and
 NOISE_OVER_ERROR = 3.0  # so many times what the members disagree about: then it is noise, and not the model's error
 POOL = 4096  # residuals kept to draw noise from
 UNFINISHED = 0.03  # of a return's weight beyond a time-out, from which on it says too little about V_b
-REPLAYED = 64  # logged episodes that are replayed
-REPLAY_STEPS = (1, 10, 50, 200)
 BLOCK = 4096
-
-
-class Replay(NamedTuple):
-    """Sums of rewards over the first steps of logged episodes: what was logged, what the simulator says."""
-
-    steps: int
-    episodes: int
-    logged: float  # mean
-    predicted: float
-    logged_std: float  # over episodes
-    error: float  # mean |predicted − logged|
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +52,14 @@ class World:
     sizes: Sizes
     noisy: tuple[int, ...]  # columns whose changes are drawn with noise
     replays: tuple[Replay, ...]
+    paths: LogPaths  # what the log shows of what rollouts show
 
     @property
     def stochastic(self) -> bool:
         return bool(self.noisy or self.simulator.units.values)
 
 
-def build(dataset: Dataset, gamma: float, sizes: Sizes, learning_rate: float, run: Run) -> World:
+def build(dataset: Dataset, gamma: float, sizes: Sizes, learning_rate: float, run: Run, horizon: int = 1) -> World:
     units = make_units(dataset)
     data = world_rows(dataset, units)
     hyper = {"learning_rate": run.spread("learning_rate", learning_rate)}
@@ -88,11 +77,14 @@ def build(dataset: Dataset, gamma: float, sizes: Sizes, learning_rate: float, ru
     look = _look_at_log(nets, weights, units, data, dataset, run)
     simulator = Simulator(
         nets, _sound(value_trained.state.target, good), weights, units,
-        jnp.asarray(look.usual), jnp.asarray(look.noise), *returns.scale,
+        jnp.asarray(look.usual), jnp.asarray(look.noise), *returns.scale, jnp.zeros(0, int),
     )  # fmt: skip
+    columns = important_columns(simulator, dataset)
+    simulator = simulator._replace(pictured=jnp.asarray(columns))
     noisy = tuple(column for column, is_ in zip(units.moving, look.noisy, strict=True) if is_)
     replays = replay_log(simulator, dataset, run)
-    return World(simulator, (trained, value_trained), good, sizes, noisy, replays)
+    paths = log_paths(dataset, columns, horizon)
+    return World(simulator, (trained, value_trained), good, sizes, noisy, replays, paths)
 
 
 def log_value_steps(steps: int) -> int:
@@ -222,47 +214,3 @@ def _compare(nets: Any, weights: Array, units: Units, x: Array, outcome: Array, 
         return disagreement(every, weights), outcome[: len(units.moving)] - change, spread
 
     return jax.lax.map(one, (x, outcome, asked.T), batch_size=BLOCK)
-
-
-# --- logged episodes, replayed with their own actions ---------------------------------------------------------
-
-
-def replay_log(world: Simulator, dataset: Dataset, run: Run) -> tuple[Replay, ...]:
-    """Open loop, from the first states of logged episodes, by the mean of all members' predictions."""
-    lengths = np.diff(dataset.starts)
-    found = []
-    for steps in REPLAY_STEPS:
-        first = dataset.starts[:-1][lengths >= steps]
-        first = first[:: max(1, len(first) // REPLAYED)][:REPLAYED]
-        if len(first) < 2:
-            break
-        if len(first) < REPLAYED:  # one shape, one program
-            first = np.resize(first, REPLAYED)
-        rows = first[None] + np.arange(steps)[:, None]  # [T, K]
-        actions = take(dataset.actions, rows.reshape(-1)).reshape(*rows.shape, *dataset.actions.shape[1:])
-        predicted = np.asarray(_replay(world, jnp.asarray(take(dataset.observations, first)), jnp.asarray(actions)))
-        logged = dataset.rewards[rows].sum(axis=0, dtype=np.float64)
-        found.append(
-            Replay(
-                steps, len(np.unique(first)), float(logged.mean()), float(predicted.mean()), float(logged.std()),
-                float(np.abs(predicted - logged).mean()),
-            )
-        )  # fmt: skip
-    return tuple(found)
-
-
-@jax.jit
-def _replay(world: Simulator, states: Array, actions: Array) -> Array:
-    """[K] sums of rewards for first states [K, S] and actions [T, K, …], by the joint prediction."""
-    members = len(world.weights)
-
-    def step(walkers: Walkers, given: tuple[Array, Array]) -> tuple[Walkers, Array]:
-        time, actions = given
-        alike = jnp.broadcast_to(actions[None], (members + 1, *actions.shape))
-        keys = jax.random.split(jax.random.key(time), members + 1)
-        walkers, moment = advance(world, walkers, alike, keys)
-        return walkers, moment.reward[-1]
-
-    start = Walkers(jnp.broadcast_to(states[None], (members + 1, *states.shape)), jnp.ones((members + 1, len(states))))
-    _, rewards = jax.lax.scan(step, start, (jnp.arange(len(actions)), actions))
-    return rewards.sum(axis=0)

@@ -45,6 +45,7 @@ class Simulator(NamedTuple):
     value_std: Array
     value_low: Array
     value_high: Array
+    pictured: Array  # [k] columns whose way along the rollouts is kept
 
 
 class Moment(NamedTuple):
@@ -54,6 +55,7 @@ class Moment(NamedTuple):
     weight: Array  # [M + 1, R] c_t
     log_value: Array  # [M + 1, R] V_b of the state
     apart: Array  # [R] disagreement along the joint rollouts, in units of the usual; no less where actions are beyond
+    pictured: Array  # [R, k] columns of the joint rollouts' states
 
 
 class Walkers(NamedTuple):
@@ -73,7 +75,7 @@ def advance(world: Simulator, walkers: Walkers, actions: Array, keys: Array) -> 
     apart = jax.vmap(disagreement, in_axes=(1, None))(every, world.weights)  # [R, 3]
     found: Prediction = jax.tree.map(lambda a, b: jnp.concatenate([a, b[None]]), own, joint)  # [M + 1, R, …]
     draws = jax.vmap(lambda key: jax.random.split(key, states.shape[1]))(keys)
-    group = jax.vmap(partial(_next_state, units), in_axes=(None, 0, 0, 0))
+    group = jax.vmap(partial(next_state, units), in_axes=(None, 0, 0, 0))
     following = jax.vmap(group)(world.noise, draws, states, found)
     reward = units.reward_mean + units.reward_std * found.reward
     moment = Moment(
@@ -81,11 +83,12 @@ def advance(world: Simulator, walkers: Walkers, actions: Array, keys: Array) -> 
         walkers.weight,
         log_values(world, states),
         jnp.maximum((apart / world.usual[None]).max(axis=-1), BEYOND * jax.vmap(units.beyond)(actions[members])),
+        states[members][:, world.pictured],
     )
     return Walkers(following, walkers.weight * (1.0 - found.end)), moment
 
 
-def _next_state(units: Units, noise: Array, key: Array, state: Array, found: Prediction) -> Array:
+def next_state(units: Units, noise: Array, key: Array, state: Array, found: Prediction) -> Array:
     """Of one rollout: [S]."""
     following = state
     if units.moving:
@@ -147,12 +150,16 @@ def _host_step(
 
 @dataclass(frozen=True, eq=False)
 class Rollouts:
-    """Means over the rollouts at every time: [T, M + 1], the joint ones last; of these, what tells support: [T, R]."""
+    """Means over the rollouts at every time: [T, M + 1], the joint ones last; and these one by one: [T, R]."""
 
     reward: Doubles  # [T, M + 1] E[γ^t c_t r_t]
     log_value: Doubles  # [T, M + 1] E[γ^t c_t V_b(s_t)]
     joint_weight: Doubles  # [T, R] γ^t c_t
     apart: Doubles  # [T, R] disagreement, in units of the usual
+    joint_running: Doubles  # [T, R] c_t, the probability that it goes on
+    joint_reward: Doubles  # [T, R] γ^t r_t, if it does
+    joint_log_value: Doubles  # [T, R] γ^t V_b(s_t), likewise
+    pictured: Doubles  # [T, R, k] some columns of the states
 
 
 def roll_out(
@@ -180,7 +187,12 @@ def roll_out(
         moments.append(jax.device_get(seen))
         if report:
             report((time + length) / (horizon + 1))
-    rewards, running, of_log, apart = (np.concatenate(part).astype(np.float64) for part in zip(*moments, strict=True))
+    rewards, running, of_log, apart, pictured = (
+        np.concatenate(part).astype(np.float64) for part in zip(*moments, strict=True)
+    )
     discount = gamma ** np.arange(horizon + 1, dtype=np.float64)[:, None, None]
     weight = discount * running  # [T, M + 1, R]
-    return Rollouts((weight * rewards).mean(axis=-1), (weight * of_log).mean(axis=-1), weight[:, -1], apart)
+    return Rollouts(
+        (weight * rewards).mean(axis=-1), (weight * of_log).mean(axis=-1), weight[:, -1], apart, running[:, -1],
+        (discount * rewards)[:, -1], (discount * of_log)[:, -1], pictured,
+    )  # fmt: skip
