@@ -123,6 +123,13 @@ class Estimate(ShownInNotebook):
     left_out: list[int] = field(default_factory=list)  # which other members lie beyond what the rewards allow
     extras: dict[str, Any] = field(default_factory=dict, repr=False)  # what the method tells about its own answer
 
+    @property
+    def support_in_words(self) -> str:
+        """How far the log speaks about what the policy does; empty where the method cannot tell."""
+        if "fallback" not in self.extras:
+            return ""
+        return f"support {self.extras['support']:.2f}, {self.extras['fallback']:.0%} from the log"
+
     def to_json(self, everything: bool = False) -> dict[str, Any]:
         """The row of `result.json`; with `everything`, also what is kept elsewhere or needed only on the way."""
         row = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -148,6 +155,8 @@ class Estimate(ShownInNotebook):
             lines[0] += f"  ({self.interval.level:.4g} interval {self.interval.low:.5g} … {self.interval.high:.5g})"
         elif self.low is not None and self.high is not None and len(self.members) > 1:
             lines[0] += f"  (members {self.low:.5g} … {self.high:.5g})"
+        if self.support_in_words:
+            lines.append(f"  {self.support_in_words}")
         return "\n".join(lines + [f"  ! {warning}" for warning in self.warnings])
 
 

@@ -9,6 +9,7 @@ from rich.text import Text
 from ropeval.evaluation.rank import Truth
 from ropeval.evaluation.result import Estimate, Ranking
 from ropeval.report.labels import number
+from ropeval.report.risk import print_risk
 from ropeval.report.table import Cell, Table, Value
 from ropeval.report.typeset import to_terminal
 
@@ -29,6 +30,7 @@ def comparison_text(results: Sequence[Estimate], rankings: Sequence[Ranking], tr
     console = Console(file=io.StringIO(), width=TEXT_WIDTH, color_system=None)
     with console.capture() as captured:
         print_results(results, console, truth)
+        print_risk(results, console)
         print_ranking(rankings, console)
     return captured.get().rstrip()
 
@@ -52,9 +54,7 @@ def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: 
 
 
 def _method(result: Estimate) -> Cell:
-    """Its name, and how far the log speaks about what the policy does, where the method can tell."""
-    support = result.extras.get("support")
-    return Cell(result.method, below="" if support is None else f"support {support:.0%}")
+    return Cell(result.method, below=result.support_in_words)
 
 
 def _truth_cells(result: Estimate, truth: Truth) -> tuple[Value, str]:

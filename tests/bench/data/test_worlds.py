@@ -190,7 +190,7 @@ def test_a_table_inside_a_program(name):
 
 
 def test_a_linear_policy_inside_a_program():
-    policy = linear.policies.good
+    policy: Any = linear.policies.good
     compiled = policy.compiled()
     seen = np.random.default_rng(0).standard_normal((20_000, 4)).astype(np.float32)
     noise = np.asarray(compiled.act(compiled.params, seen, jax.random.key(0))) + seen @ policy.gain.T

@@ -62,5 +62,7 @@ def test_columns_matter_by_what_v_b_makes_of_them():
     log = log_of(states)
     slopes = Slopes(jnp.array([[0.1, 3.0, 1.0, 9.0, 0.0, 0.5, 0.2]] * 2))
     units, nothing = jax.tree.map(jnp.asarray, make_units(log)), jnp.float32(0)
-    world = Simulator(None, slopes, jnp.full(2, 0.5), units, None, None, *[nothing] * 4, None)
+    world = Simulator(
+        None, slopes, jnp.full(2, 0.5), units, nothing, nothing, nothing, nothing, nothing, nothing, nothing
+    )
     np.testing.assert_array_equal(important_columns(world, log), [1, 2, 5, 6])  # the fourth never changes

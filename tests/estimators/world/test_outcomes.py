@@ -15,6 +15,7 @@ from ropeval.estimators.world.outcomes import (
     possible_returns,
     quantiles,
 )
+from ropeval.estimators.world.reward_noise import make_reward_noise
 from ropeval.estimators.world.rollouts import Rollouts
 
 GAMMA, STEPS = 0.9, 60
@@ -25,11 +26,10 @@ def lived(rewards, hazards, log_value=0.0) -> Rollouts:
     """Rollouts [R] that earn rewards [R] at every step and end with hazards [R]; V_b is the same everywhere."""
     rewards, hazards = np.atleast_1d(rewards), np.atleast_1d(hazards)
     running = (1.0 - hazards)[None] ** np.arange(STEPS + 1)[:, None]  # [T, R]
-    reward, of_log = DISCOUNT[:, None] * rewards[None], DISCOUNT[:, None] * np.full(len(rewards), log_value)
+    reward, of_log = np.broadcast_to(rewards, running.shape), np.full(running.shape, log_value)
     columns = np.arange(STEPS + 1.0)[:, None, None] + np.arange(len(rewards))[None, :, None]  # [T, R, 1]
-    joint = (running * reward).mean(axis=1, keepdims=True), (running * of_log).mean(axis=1, keepdims=True)
-    weight = DISCOUNT[:, None] * running
-    return Rollouts(*joint, weight, np.zeros_like(weight), running, reward, of_log, columns)
+    earns, of_log_mean = ((DISCOUNT[:, None] * running * a).mean(axis=1, keepdims=True) for a in (reward, of_log))
+    return Rollouts(earns, of_log_mean, DISCOUNT, running, reward, of_log, np.zeros_like(running), columns)
 
 
 def test_an_end_at_any_time_has_its_own_return_and_probability():
@@ -92,11 +92,28 @@ def test_a_constant_column_explains_nothing():
 def test_what_is_kept_is_plain_and_short():
     steps = np.array([0, 30, STEPS])
     log = LogPaths(("x",), steps, np.full((3, 1, 3), np.nan), np.array([1.0, 0.5, np.nan]))
-    found = outcomes(lived([1.0, 2.0], np.array([0.0, 1.0])), np.zeros((2, 1), np.float32), ["x"], log)
+    found = told(lived([1.0, 2.0], np.array([0.0, 1.0])), log)
     assert found["survival"] == {"steps": [0, 30, STEPS], "share": [1.0, 0.5, 0.5], "log": [1.0, 0.5, None]}
     (column,) = found["paths"]["columns"]
     assert column["mean"] == [0.5, 30.0, 60.0]  # the second rollout has ended, and counts no more
     assert column["high"] == [1.0, 30.0, 60.0]
     assert column["log_mean"] == [None] * 3
     assert found["returns"]["values"][0] == pytest.approx(2.0)  # ends at once
-    assert outcomes(lived(1.0, 0.0), np.zeros((1, 1)), ["x"], log._replace(survival=None))["survival"] is None
+    assert told(lived(1.0, 0.0), log._replace(survival=None))["survival"] is None
+
+
+def told(found, log):
+    first = np.zeros((found.joint_running.shape[1], 1), np.float32)
+    return outcomes(found, possible_returns(found), first, ["x"], log)
+
+
+def test_rewards_that_scatter_are_drawn_by_how_the_episode_ends():
+    """The network says 0.2 · 0.25 throughout. Going on earns 0, and the end 1 or −1 at odds of 5 to 3."""
+    predicted, logged = np.full(1000, 0.05), np.zeros(1000)
+    ends = np.arange(1000) % 5 == 0
+    logged[ends] = np.tile([1, 1, 1, 1, 1, -1, -1, -1], 25)
+    noise = make_reward_noise(predicted, logged, ~ends)
+    returns, chances = possible_returns(lived(np.full(200, 0.05), np.full(200, 0.2)), noise)
+    np.testing.assert_allclose(np.abs(returns[:200]), 1.0)  # those that end at once
+    assert chances[returns < 0].sum() == pytest.approx(3 / 8, abs=0.02)
+    assert returns @ chances == pytest.approx(0.05 / (1 - GAMMA * 0.8), abs=0.03)

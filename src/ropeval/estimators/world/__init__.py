@@ -87,14 +87,15 @@ def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> E
             f"policy {problem.policy.name}: along its rollouts in the simulator some actions are not finite numbers; "
             "it must answer with numbers in every state within the logged range"
         )
-    more = outcomes(found, initial[-1], problem.dataset.labels[0], world.paths) if any_sound else {}
+    returns = possible_returns(found, world.reward_noise) if any_sound else None
+    more = outcomes(found, returns, initial[-1], problem.dataset.labels[0], world.paths) if returns else {}
     return Estimated(
         values=said.members,
         value=said.value if any_sound else None,
         trained=world.trained,
         warnings=notes(world),
         extras={**about(world, said), **more},
-        returns=possible_returns(found) if any_sound else None,
+        returns=returns,
     )
 
 
@@ -129,6 +130,8 @@ def about(world: World, said: Answer) -> dict[str, Any]:
         "log_value": said.log_value,
         "network": str(world.sizes),
         "noisy_columns": list(world.noisy),
+        "stochastic": world.stochastic,
+        "noisy_rewards": world.reward_noise is not None,
         "replays": [replay._asdict() for replay in world.replays],
     }
 

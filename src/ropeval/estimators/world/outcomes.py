@@ -6,8 +6,9 @@ c_{t+1} = c_t·(1 − d_t). So one rollout stands for many episodes, each with i
     it ends after step t     G = Σ_{u≤t} γ^u r_u                       with probability c_t − c_{t+1}
     it lasts to the horizon  G = Σ_{u<H} γ^u r_u + γ^H V_b(s_H)        with probability c_H
 
-Nothing is drawn, so nothing is left to the luck of the draw, and the mean of all is the simulator's value to the last
+No end is drawn, so none is left to the luck of the draw, and the mean of all is the simulator's value to the last
 digit. A rollout's expected return, Σ γ^t c_t r_t, would have that mean, too; but it hides that one patient in ten dies.
+Where rewards scatter they are drawn (`reward_noise.py`), and the mean is the same but for that.
 """
 
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.estimators.world.log_paths import BAND, LogPaths
+from ropeval.estimators.world.reward_noise import RewardNoise
 from ropeval.estimators.world.rollouts import Rollouts
 
 Doubles = NDArray[np.float64]
@@ -25,10 +27,16 @@ BINS = 8  # of an initial column, by which it is asked how much of the value it 
 DIGITS = 5
 
 
-def possible_returns(found: Rollouts) -> tuple[Doubles, Doubles]:
+def possible_returns(found: Rollouts, noise: RewardNoise | None = None) -> tuple[Doubles, Doubles]:
     """[n] what an episode may earn, and [n] how probable that is; from all rollouts together."""
-    earned, running = found.joint_reward[:-1].cumsum(axis=0), found.joint_running  # [H, R], [H + 1, R]
-    returns = np.concatenate([earned, earned[-1:] + found.joint_log_value[-1:]])  # [H + 1, R]
+    discount, running, going = found.discount[:, None], found.joint_running, found.joint_reward[:-1]
+    ending = going  # [H, R] rewards of a last step, and of any other
+    if noise is not None:
+        rng = np.random.default_rng(0)
+        going, ending = noise.going.draw(going, rng), noise.ending.draw(going, rng)
+    earned = (discount[:-1] * going).cumsum(axis=0)  # [H, R] up to each step, if that is not the last
+    ended = earned + discount[:-1] * (ending - going)
+    returns = np.concatenate([ended, earned[-1:] + discount[-1:] * found.joint_log_value[-1:]])  # [H + 1, R]
     chances = np.concatenate([running[:-1] - running[1:], running[-1:]]) / running.shape[1]
     some = chances > 0
     return returns[some], chances[some]
@@ -36,15 +44,16 @@ def possible_returns(found: Rollouts) -> tuple[Doubles, Doubles]:
 
 def expected_returns(found: Rollouts) -> Doubles:
     """[R] of every rollout, over the times at which it may end."""
-    rewards = (found.joint_running * found.joint_reward)[:-1].sum(axis=0)
-    return np.asarray(rewards + found.joint_running[-1] * found.joint_log_value[-1])
+    rewards = (found.joint_weight * found.joint_reward)[:-1].sum(axis=0)
+    return np.asarray(rewards + found.joint_weight[-1] * found.joint_log_value[-1])
 
 
-def outcomes(found: Rollouts, initial: NDArray[np.float32], names: list[str], log: LogPaths) -> dict[str, Any]:
+def outcomes(
+    found: Rollouts, returns: tuple[Doubles, Doubles], initial: NDArray[np.float32], names: list[str], log: LogPaths
+) -> dict[str, Any]:
     """What result.json keeps and the page draws; `initial` [R, S] are the first states of the joint rollouts."""
-    returns, chances = possible_returns(found)
     return {
-        "returns": {"shares": _short(SHARES), "values": _short(quantiles(returns, chances, SHARES))},
+        "returns": {"shares": _short(SHARES), "values": _short(quantiles(*returns, SHARES))},
         "survival": None if log.survival is None else _survival(found, log, log.survival),
         "by_start": by_start(expected_returns(found), initial.astype(np.float64), names),
         "paths": _paths(found, log),

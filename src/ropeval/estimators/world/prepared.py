@@ -25,6 +25,7 @@ from ropeval.estimators.world.network import (
     predict,
 )
 from ropeval.estimators.world.replays import Replay, replay_log
+from ropeval.estimators.world.reward_noise import RewardNoise, make_reward_noise
 from ropeval.estimators.world.rollouts import Simulator
 from ropeval.estimators.world.rows import world_rows
 from ropeval.estimators.world.units import Units, make_units
@@ -51,6 +52,7 @@ class World:
     good: NDArray[np.bool_]  # [M] members whose networks are sound
     sizes: Sizes
     noisy: tuple[int, ...]  # columns whose changes are drawn with noise
+    reward_noise: RewardNoise | None  # where rewards scatter
     replays: tuple[Replay, ...]
     paths: LogPaths  # what the log shows of what rollouts show
 
@@ -84,7 +86,7 @@ def build(dataset: Dataset, gamma: float, sizes: Sizes, learning_rate: float, ru
     noisy = tuple(column for column, is_ in zip(units.moving, look.noisy, strict=True) if is_)
     replays = replay_log(simulator, dataset, run)
     paths = log_paths(dataset, columns, horizon)
-    return World(simulator, (trained, value_trained), good, sizes, noisy, replays, paths)
+    return World(simulator, (trained, value_trained), good, sizes, noisy, look.reward_noise, replays, paths)
 
 
 def log_value_steps(steps: int) -> int:
@@ -152,6 +154,7 @@ class Look(NamedTuple):
         Floats  # [M + 1, P, D] residuals of rows that a member has not seen; the last ones are the joint prediction's
     )
     noisy: NDArray[np.bool_]  # [D]
+    reward_noise: RewardNoise | None
 
 
 def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dataset: Dataset, run: Run) -> Look:
@@ -161,20 +164,30 @@ def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dat
     unseen = _unseen(dataset, run, rows) & sound
     asked = np.where(unseen.any(axis=0), unseen, sound)  # of a row that all have seen, all are asked
     share = jnp.asarray(asked / np.maximum(1, asked.sum(axis=0)), jnp.float32)
-    apart, residual, variance = _compare(nets, weights, units, some.x, some.next_x[:, 0], share)
+    apart, residual, variance, reward = _compare(nets, weights, units, some.x, some.next_x[:, 0], share)
     usual = np.maximum(np.quantile(np.asarray(apart), USUAL, axis=0), LEAST_APART).astype(np.float32)
     goes_on = ~dataset.terminations[rows]
+    rewards = _reward_noise(np.asarray(reward, np.float64), np.asarray(some.reward, np.float64), goes_on, units)
     silent = np.zeros((run.members + 1, 1, len(units.moving)), np.float32)
     if not units.moving or not goes_on.any():
-        return Look(usual, silent, np.zeros(len(units.moving), bool))
+        return Look(usual, silent, np.zeros(len(units.moving), bool), rewards)
     left = (np.asarray(residual)[goes_on] ** 2).mean(axis=0)
     noisy = (left > NOISY) & (left > NOISE_OVER_ERROR * np.asarray(variance)[goes_on].mean(axis=0))
     if not noisy.any():
-        return Look(usual, silent, noisy)
+        return Look(usual, silent, noisy, rewards)
     drawn = np.flatnonzero(goes_on)[:: max(1, int(goes_on.sum()) // POOL)]
     own = np.asarray(_own_residuals(nets, units, some.x[drawn], some.next_x[drawn, 0]))  # [M, p, D]
     pools = [_pool(one[new] if new.any() else one, noisy) for one, new in zip(own, unseen[:, drawn], strict=True)]
-    return Look(usual, np.stack([*pools, _pool(np.asarray(residual)[drawn], noisy)]), noisy)
+    return Look(usual, np.stack([*pools, _pool(np.asarray(residual)[drawn], noisy)]), noisy, rewards)
+
+
+def _reward_noise(told: Doubles, logged: Doubles, goes_on: NDArray[np.bool_], units: Units) -> RewardNoise | None:
+    """From standardised rewards [n] and what is told of them [n, 2]: the mean, and the members' variance around it."""
+    left = float(((logged - told[:, 0]) ** 2).mean())
+    if not left > NOISY or not left > NOISE_OVER_ERROR * float(told[:, 1].mean()):
+        return None
+    mean, std = float(units.reward_mean), float(units.reward_std)
+    return make_reward_noise(mean + std * told[:, 0], mean + std * logged, goes_on)
 
 
 def _pool(residual: Floats, noisy: NDArray[np.bool_]) -> Floats:
@@ -199,18 +212,20 @@ def _unseen(dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> NDArray[np.b
 
 @jax.jit
 def _compare(nets: Any, weights: Array, units: Units, x: Array, outcome: Array, asked: Array) -> tuple[Array, ...]:
-    """Of rows [n]: disagreement [n, 3], residual and members' variance of the changes [n, D] (D = 0: one zero).
+    """Of rows [n]: disagreement [n, 3], residual and members' variance of the changes [n, D] (D = 0: one zero), and
+    of the reward its mean and the members' variance [n, 2].
 
     `asked` [M, n]: weights of the members whose mean the residual is taken from.
     """
 
-    def one(given: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+    def one(given: tuple[Array, Array, Array]) -> tuple[Array, ...]:
         x, outcome, own = given
         every: Prediction = jax.vmap(lambda net: predict(net, units, x))(nets)
+        reward = jnp.stack([own @ every.reward, weights @ (every.reward - weights @ every.reward) ** 2])
         if not units.moving:
-            return disagreement(every, weights), jnp.zeros(1), jnp.zeros(1)
+            return disagreement(every, weights), jnp.zeros(1), jnp.zeros(1), reward
         change = own @ every.change
         spread = weights @ (every.change - (weights @ every.change)[None]) ** 2
-        return disagreement(every, weights), outcome[: len(units.moving)] - change, spread
+        return disagreement(every, weights), outcome[: len(units.moving)] - change, spread, reward
 
     return jax.lax.map(one, (x, outcome, asked.T), batch_size=BLOCK)

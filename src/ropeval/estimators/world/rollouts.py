@@ -154,12 +154,17 @@ class Rollouts:
 
     reward: Doubles  # [T, M + 1] E[γ^t c_t r_t]
     log_value: Doubles  # [T, M + 1] E[γ^t c_t V_b(s_t)]
-    joint_weight: Doubles  # [T, R] γ^t c_t
+    discount: Doubles  # [T] γ^t
+    joint_running: Doubles  # [T, R] c_t, the probability that it has not ended
+    joint_reward: Doubles  # [T, R] r_t and
+    joint_log_value: Doubles  # [T, R] V_b(s_t), if it has not
     apart: Doubles  # [T, R] disagreement, in units of the usual
-    joint_running: Doubles  # [T, R] c_t, the probability that it goes on
-    joint_reward: Doubles  # [T, R] γ^t r_t, if it does
-    joint_log_value: Doubles  # [T, R] γ^t V_b(s_t), likewise
     pictured: Doubles  # [T, R, k] some columns of the states
+
+    @property
+    def joint_weight(self) -> Doubles:
+        """[T, R] γ^t c_t"""
+        return self.discount[:, None] * self.joint_running
 
 
 def roll_out(
@@ -190,9 +195,9 @@ def roll_out(
     rewards, running, of_log, apart, pictured = (
         np.concatenate(part).astype(np.float64) for part in zip(*moments, strict=True)
     )
-    discount = gamma ** np.arange(horizon + 1, dtype=np.float64)[:, None, None]
-    weight = discount * running  # [T, M + 1, R]
+    discount = gamma ** np.arange(horizon + 1, dtype=np.float64)
+    weight = discount[:, None, None] * running  # [T, M + 1, R]
     return Rollouts(
-        (weight * rewards).mean(axis=-1), (weight * of_log).mean(axis=-1), weight[:, -1], apart, running[:, -1],
-        (discount * rewards)[:, -1], (discount * of_log)[:, -1], pictured,
+        (weight * rewards).mean(axis=-1), (weight * of_log).mean(axis=-1), discount,
+        running[:, -1], rewards[:, -1], of_log[:, -1], apart, pictured,
     )  # fmt: skip
