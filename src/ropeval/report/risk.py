@@ -23,11 +23,17 @@ def risk_sentence(estimate: Estimate) -> str:
     if not risk:
         return ""
     words = (
-        f"{estimate.policy}, {estimate.method}: the worst {risk['level']:.3g} of the episodes earn at most "
-        f"{number(risk['quantile'])}, {number(risk['cvar'])} on average"
+        f"{estimate.policy}, {estimate.method}: the worst {_percent(risk['level'])} of its episodes earn at most "
+        f"{number(risk['quantile'])}, and {number(risk['cvar'])} on average"
     )
     below = risk["below"]
-    return words + (f"; {below['probability']:.3g} of all earn less than {number(below['threshold'])}" if below else "")
+    return words + (
+        f"; {_percent(below['probability'])} of all earn less than {number(below['threshold'])}" if below else ""
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"
 
 
 def risk_table(results: Sequence[Estimate]) -> Table | None:
@@ -38,7 +44,7 @@ def risk_table(results: Sequence[Estimate]) -> Table | None:
     first = known[0][1]
     shares = list(first["quantiles"])
     columns = ["policy", "method", "mean", *(f"{float(share):.0%} earn at most" for share in shares)]
-    columns.append(f"mean of the worst {first['level']:.3g}")
+    columns.append(f"mean of the worst {_percent(first['level'])}")
     columns += [f"share below {number(first['below']['threshold'])}"] if first["below"] else []
     rows: list[list[Value]] = []
     for result, risk in known:

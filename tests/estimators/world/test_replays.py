@@ -46,3 +46,4 @@ def test_replayed_episodes_earn_what_they_earned():
         assert replay.error < 0.2 * replay.logged_std
         assert replay.episodes == 64
         assert replay.held_out
+        assert replay.open_loop

@@ -37,6 +37,9 @@ def test_lands_on_the_chain(right):
     assert found.value == pytest.approx(chain.values(right)[1], abs=0.05)
     assert found.extras["fallback"] < 0.01
     check_risk(found, chain, right)
+    for replay in found.extras["replays"]:  # step by step, since chance plays a part; what ended counts up to there
+        assert replay["predicted"] == pytest.approx(replay["logged"], abs=0.1)
+        assert not replay["open_loop"]
     alive = np.array(found.extras["survival"]["share"])
     assert (np.diff(alive) <= 0).all()
     assert alive[0] == 1.0

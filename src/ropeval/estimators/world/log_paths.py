@@ -31,7 +31,7 @@ class LogPaths(NamedTuple):
 
 
 def log_paths(dataset: Dataset, columns: NDArray[np.int64], horizon: int) -> LogPaths:
-    steps = np.unique(np.linspace(0, horizon, MOMENTS).round().astype(np.int64))
+    steps = np.unique((horizon * np.linspace(0, 1, MOMENTS) ** 2).round().astype(np.int64))  # closer at first
     names = tuple(dataset.labels[0][column] for column in columns)
     lengths = np.diff(dataset.starts)
     bands = np.full((len(steps), len(columns), 3), np.nan)

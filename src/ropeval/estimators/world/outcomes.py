@@ -24,6 +24,7 @@ Doubles = NDArray[np.float64]
 SHARES = np.concatenate([[0.01], np.arange(1, 20) / 20, [0.99]])  # quantiles of the returns that are kept
 STARTS = 128  # initial states that are kept
 BINS = 8  # of an initial column, by which it is asked how much of the value it explains
+LEFT = 0.02  # share of the rollouts that must go on for their band to be one
 DIGITS = 5
 
 
@@ -62,7 +63,7 @@ def outcomes(
 
 def _survival(found: Rollouts, log: LogPaths, logged: Doubles) -> dict[str, Any]:
     alive = found.joint_running.mean(axis=1)
-    return {"steps": log.steps.tolist(), "share": _short(alive[log.steps]), "log": _short(logged)}
+    return {"steps": log.steps.tolist(), "share": _short(alive[log.steps].round(5)), "log": _short(logged)}
 
 
 def by_start(values: Doubles, initial: Doubles, names: list[str]) -> dict[str, Any]:
@@ -107,8 +108,8 @@ def _paths(found: Rollouts, log: LogPaths) -> dict[str, Any]:
 
 
 def _band(values: Doubles, weights: Doubles) -> Doubles:
-    """[3] mean, 10 % and 90 %; nan where nobody is left."""
-    if not weights.sum() > 0:
+    """[3] mean, 10 % and 90 %; nan where hardly anybody is left."""
+    if weights.mean() < LEFT:
         return np.full(3, np.nan)
     return np.array([np.average(values, weights=weights), *quantiles(values, weights, np.array(BAND))])
 

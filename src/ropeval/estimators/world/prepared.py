@@ -84,7 +84,7 @@ def build(dataset: Dataset, gamma: float, sizes: Sizes, learning_rate: float, ru
     columns = important_columns(simulator, dataset)
     simulator = simulator._replace(pictured=jnp.asarray(columns))
     noisy = tuple(column for column, is_ in zip(units.moving, look.noisy, strict=True) if is_)
-    replays = replay_log(simulator, dataset, run)
+    replays = replay_log(simulator, dataset, run, open_loop=not (noisy or units.values))
     paths = log_paths(dataset, columns, horizon)
     return World(simulator, (trained, value_trained), good, sizes, noisy, look.reward_noise, replays, paths)
 

@@ -1,7 +1,11 @@
-"""The log checks the simulator: logged episodes, replayed with their own actions, open loop from their first states.
+"""The log checks the simulator: logged episodes, replayed with their own actions, must earn what they earned.
 
 Every member has learned from a resample of the episodes, so each episode is replayed by the members that have not seen
 it, and their mean prediction is taken at every step. Only where all members have seen all episodes are these asked.
+
+Where nothing is left to chance they are replayed open loop: the simulator is told the first state and all actions.
+Where something is, an action answers to what happened in the log and would not fit what happens in the simulator. So
+there every step starts from the logged state, and only the sum over the steps is checked.
 """
 
 from typing import NamedTuple
@@ -32,30 +36,37 @@ class Replay(NamedTuple):
     logged_std: float  # over episodes
     error: float  # mean |predicted − logged|
     held_out: bool  # whether they were replayed by members that had not seen them
+    open_loop: bool  # whether from their first states on, and not step by step
 
 
-def replay_log(world: Simulator, dataset: Dataset, run: Run) -> tuple[Replay, ...]:
+def replay_log(world: Simulator, dataset: Dataset, run: Run, open_loop: bool) -> tuple[Replay, ...]:
     lengths = np.diff(dataset.starts)
     asked, held_out = members_asked(run, dataset.num_episodes, np.asarray(world.weights) > 0)
+    ended = dataset.terminations[np.maximum(dataset.starts[1:] - 1, 0)] & (lengths > 0)
     found = []
     for steps in STEPS:
-        episodes = np.flatnonzero((lengths >= steps) & asked.any(axis=0))
+        long = lengths >= steps
+        episodes = np.flatnonzero((long | ended) & asked.any(axis=0))  # those alone that last would not be fair
         episodes = episodes[:: max(1, len(episodes) // REPLAYED)][:REPLAYED]
-        if len(episodes) < 2:
+        if long[episodes].sum() < 2:
             break
         count = len(episodes)
         episodes = np.resize(episodes, REPLAYED)  # one shape, one program
-        first = dataset.starts[:-1][episodes]
-        rows = first[None] + np.arange(steps)[:, None]  # [T, K]
-        actions = take(dataset.actions, rows.reshape(-1)).reshape(*rows.shape, *dataset.actions.shape[1:])
+        time, last = np.arange(steps)[:, None], lengths[episodes] - 1
+        lived = (time <= last[None]).astype(np.float32)  # [T, K]
+        rows = dataset.starts[:-1][episodes][None] + np.minimum(time, last[None])  # [T, K]
+        states, actions = (
+            jnp.asarray(take(column, rows.reshape(-1)).reshape(*rows.shape, *column.shape[1:]))
+            for column in (dataset.observations, dataset.actions)
+        )
         weights = asked[:, episodes].T / asked[:, episodes].sum(axis=0)[:, None]  # [K, M]
-        states = jnp.asarray(take(dataset.observations, first))
-        predicted = np.asarray(_replay(world, states, jnp.asarray(actions), jnp.asarray(weights, jnp.float32)))
-        logged = dataset.rewards[rows].sum(axis=0, dtype=np.float64)
+        rewards = _replay(world, states, actions, jnp.asarray(weights, jnp.float32), jnp.bool_(open_loop))
+        predicted = (np.asarray(rewards, np.float64) * lived).sum(axis=0)
+        logged = (dataset.rewards[rows] * lived).sum(axis=0, dtype=np.float64)
         found.append(
             Replay(
                 steps, count, float(logged[:count].mean()), float(predicted[:count].mean()),
-                float(logged[:count].std()), float(np.abs(predicted - logged)[:count].mean()), held_out,
+                float(logged[:count].std()), float(np.abs(predicted - logged)[:count].mean()), held_out, open_loop,
             )
         )  # fmt: skip
     return tuple(found)
@@ -71,21 +82,20 @@ def members_asked(run: Run, episodes: int, sound: NDArray[np.bool_]) -> tuple[ND
 
 
 @jax.jit
-def _replay(world: Simulator, states: Array, actions: Array, weights: Array) -> Array:
-    """[K] sums of rewards for first states [K, S], actions [T, K, …] and each episode's weights of members [K, M]."""
+def _replay(world: Simulator, logged: Array, actions: Array, weights: Array, open_loop: Array) -> Array:
+    """[T, K] rewards along logged states [T, K, S] and actions [T, K, …], by each episode's members, weights [K, M]."""
     units = world.units
 
     def one(state: Array, action: Array, weights: Array, key: Array) -> tuple[Array, Array]:
         x = units.pair(state, action)
         found = mean_prediction(jax.vmap(lambda net: predict(net, units, x))(world.nets), weights)
-        reward = units.reward_mean + units.reward_std * found.reward
-        return next_state(units, world.noise[-1], key, state, found), jnp.clip(
-            reward, units.reward_low, units.reward_high
-        )
+        reward = jnp.clip(units.reward_mean + units.reward_std * found.reward, units.reward_low, units.reward_high)
+        return next_state(units, world.noise[-1], key, state, found), reward
 
-    def step(states: Array, given: tuple[Array, Array]) -> tuple[Array, Array]:
-        time, actions = given
+    def step(states: Array, given: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        time, logged, actions = given
+        states = jnp.where(open_loop, states, logged)
         return jax.vmap(one)(states, actions, weights, jax.random.split(jax.random.key(time), len(states)))
 
-    _, rewards = jax.lax.scan(step, states, (jnp.arange(len(actions)), actions))
-    return rewards.sum(axis=0)
+    _, rewards = jax.lax.scan(step, logged[0], (jnp.arange(len(actions)), logged, actions))
+    return rewards

@@ -98,7 +98,7 @@ def replay(e: Evidence) -> Finding | None:
     for told in e.estimated.extras.get("replays", []):
         off = abs(told["predicted"] - told["logged"])
         if told["steps"] in REPLAYED and off > FAR_OFF * max(told["logged_std"], abs(told["logged"])):
-            which = "logged episodes that its members had not seen" if told["held_out"] else "logged episodes"
+            which = "logged episodes that its members had not seen" if told.get("held_out") else "logged episodes"
             return Finding(
                 "replay",
                 "warning",

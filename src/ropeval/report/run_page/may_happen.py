@@ -15,7 +15,8 @@ from ropeval.report.run_page.outcome import Outcome
 from ropeval.report.table import Table, Value
 
 MOST_POLICIES = 12  # with a picture of their own
-SHOWN_AT_FIRST = 2  # policies in the picture of columns, where bands lie upon each other
+MOST_BANDS = 3  # policies whose bands may lie upon each other
+LEFT = 0.005  # share of episodes below which a curve lies on the axis
 THRESHOLD = Entry("threshold", Style(INK, "dot"))
 SIMULATOR = Entry("the simulator", Style("c1"))
 
@@ -104,7 +105,7 @@ def survival_chart(found: Sequence[Estimate], legend: dict[str, Entry]) -> Chart
     if not known:
         return None
     first = known[0].extras["survival"]
-    drawn = [Series(LOG.group, LOG.style, _array(first["steps"]), _array(first["log"]), kind="step")]
+    drawn = [Series(LOG.group, LOG.style, _array(first["steps"]), _array(first["log"]))]
     rows: list[list[Value]] = [["the log itself", *_some(first["log"])]]
     for e in known:
         told, who = e.extras["survival"], legend[e.policy]
@@ -118,7 +119,7 @@ def survival_chart(found: Sequence[Estimate], legend: dict[str, Entry]) -> Chart
         legend=[LOG, *(legend[e.policy] for e in known)],
         x_label="step",
         y_label="share of episodes",
-        x_range=(0.0, float(first["steps"][-1])),
+        x_range=(0.0, _until(drawn)),
         y_range=(0.0, 1.02),
         y_percent=True,
         alt="Share of episodes that have not ended, over time: "
@@ -164,13 +165,11 @@ def paths_chart(found: Sequence[Estimate], legend: dict[str, Entry]) -> Chart | 
         rows.append([column["name"], "the log itself", *_some(column["log_mean"])])
         for e in known:
             own, who = e.extras["paths"]["columns"][place], legend[e.policy]
-            drawn.append(Series(who.group, who.style, steps, *_bands(own, ""), label=who.label))
+            mean, *band = _bands(own, "")
+            band = band if len(known) <= MOST_BANDS else []
+            drawn.append(Series(who.group, who.style, steps, mean, *band, label=who.label))
             rows.append([column["name"], e.policy, *_some(own["mean"])])
         panels.append(Panel(shown(column["name"]), drawn))
-    entries = [
-        Entry(who.group, who.style, label=who.label, shown=place < SHOWN_AT_FIRST)
-        for place, who in enumerate(legend[e.policy] for e in known)
-    ]
     return Chart(
         slug="paths",
         title="Columns along the rollouts",
@@ -178,9 +177,9 @@ def paths_chart(found: Sequence[Estimate], legend: dict[str, Entry]) -> Chart | 
         "elsewhere than the one that wrote the log; but beyond the log's band there is little to learn from. The "
         "columns are those on which the log's own value depends most.",
         panels=panels,
-        legend=[LOG, *entries],
+        legend=[LOG, *(legend[e.policy] for e in known)],
         x_label="step",
-        x_range=(0.0, float(steps[-1])),
+        x_range=(0.0, max(_known_until(series) for panel in panels for series in panel.series)),
         columns=min(2, len(panels)),
         table=Table(["column", "policy", *(f"step {step:g}" for step in _some(steps.tolist()))], rows),
     )
@@ -195,16 +194,21 @@ def replay_chart(found: Sequence[Estimate]) -> Chart | None:
     logged, predicted, error = (
         np.array([r[key] / r["steps"] for r in told]) for key in ("logged", "predicted", "error")
     )
-    new = all(r.get("held_out") for r in told)
+    new, open_loop = (all(r.get(key) for r in told) for key in ("held_out", "open_loop"))
     rows: list[list[Value]] = [
         [r["steps"], r["episodes"], r["logged"], r["predicted"], r["error"], r["logged_std"]] for r in told
     ]
     return Chart(
         slug="replays",
         title="Replayed episodes",
-        caption="Logged episodes with their own actions, open loop from their first states, "
+        caption="Reward per step over the first steps of logged episodes, with their own actions, "
         + ("each by the members that had not seen it" if new else "by members that had seen them")
-        + ": reward per step over the first 1, 10, 50 and 200. A bar is how far single episodes are off, on average.",
+        + (
+            ": open loop, told the first state alone."
+            if open_loop
+            else ": step by step from logged states, since what happens by chance would not be the same again."
+        )
+        + " A bar is how far single episodes are off, on average.",
         panels=[
             Panel(
                 "",
@@ -248,6 +252,15 @@ def _some(values: Sequence[float | None]) -> list[float | None]:
     """For tables: at most nine of them."""
     places = np.unique(np.linspace(0, len(values) - 1, 9).round().astype(int))
     return [values[place] for place in places]
+
+
+def _until(curves: Sequence[Series]) -> float:
+    """The last step at which somebody is left to be seen."""
+    return max(float(series.x[np.nan_to_num(series.y) > LEFT].max(initial=1.0)) for series in curves)
+
+
+def _known_until(series: Series) -> float:
+    return float(series.x[np.isfinite(series.y)].max(initial=1.0))
 
 
 def _last(values: Sequence[float | None]) -> float:
