@@ -165,9 +165,9 @@ def paths_chart(found: Sequence[Estimate], legend: dict[str, Entry]) -> Chart | 
         rows.append([column["name"], "the log itself", *_some(column["log_mean"])])
         for e in known:
             own, who = e.extras["paths"]["columns"][place], legend[e.policy]
-            mean, *band = _bands(own, "")
-            band = band if len(known) <= MOST_BANDS else []
-            drawn.append(Series(who.group, who.style, steps, mean, *band, label=who.label))
+            mean, low, high = _bands(own)
+            low, high = (low, high) if len(known) <= MOST_BANDS else (None, None)
+            drawn.append(Series(who.group, who.style, steps, mean, low, high, label=who.label))
             rows.append([column["name"], e.policy, *_some(own["mean"])])
         panels.append(Panel(shown(column["name"]), drawn))
     return Chart(
@@ -239,7 +239,9 @@ def replay_chart(found: Sequence[Estimate]) -> Chart | None:
     )
 
 
-def _bands(column: dict[str, list[float | None]], prefix: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _bands(
+    column: dict[str, list[float | None]], prefix: str = ""
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     mean, low, high = (_array(column[prefix + key]) for key in ("mean", "low", "high"))
     return mean, low, high
 
