@@ -60,7 +60,7 @@ def test_every_finding_has_a_sentence_and_says_what_to_do(calm):
         assert len(found.advice) > 10
         assert found.numbers
         assert found.code in (sys.modules[diagnose.__module__].__doc__ or "")
-    assert len(CHECKS) == 11
+    assert len(CHECKS) == 12
 
 
 # --- what was learned -----------------------------------------------------------------------------------------
@@ -373,3 +373,19 @@ def test_who_stands_alone_is_told_so_once():
     camps = [estimate("a", name, *ends) for name, ends in zip("abcd", [(0, 1), (0, 1), (5, 6), (5, 6)], strict=True)]
     assert all("contradicts" in r.warnings[0] for r in compare_methods(camps, set()))
     assert all(r.diagnosis == [] for r in compare_methods([wis, estimate("b", "fqe", 3.0, 4.0)], set())[1:])
+
+
+def test_replays_that_are_far_off(calm):
+    """At 10 or 50 steps, by a quarter of what they earned and of how much they differ; single steps tell little."""
+    told = {"steps": 10, "predicted": 70.0, "logged": 100.0, "logged_std": 20.0, "error": 31.0, "held_out": True}
+
+    def found(**other):
+        return about_fit.replay(replace(calm, estimated=replace(calm.estimated, extras={"replays": [told | other]})))
+
+    assert "that its members had not seen, replayed in it, earn 70 in their first 10 steps" in found().message
+    assert found().numbers["error"] == 31.0
+    assert "had not seen" not in found(held_out=False).message
+    assert found(predicted=80.0) is None
+    assert found(steps=1) is None
+    assert found(logged_std=200.0) is None
+    assert about_fit.replay(calm) is None

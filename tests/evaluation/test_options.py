@@ -11,6 +11,7 @@ from pydantic import create_model
 
 import ropeval
 from ropeval.errors import UserError
+from ropeval.evaluation.methods import make_methods
 from ropeval.evaluation.options import EFFORT, Options, make_options, option, read_options, takes_options
 from tests.problems import Chain
 
@@ -25,6 +26,8 @@ def test_the_command_line_wins_over_the_file_and_the_file_over_the_defaults(tmp_
 
 BAD = {
     "gamma": (1.0, "gamma is 1.0; it must be a number, at least 0 and less than 1"),
+    "risk": (0, "risk is 0; it must be a number, more than 0 and less than 1"),
+    "below": ("low", "below is 'low'; it must be a number"),
     "members": (2.5, "members is 2.5; it must be a whole number, at least 1"),
     "steps": (True, "steps is True; it must be a whole number, at least 1"),
     "draws": (0, "draws is 0; it must be a whole number, at least 1"),
@@ -144,3 +147,11 @@ finally:
     for words, needed in ((["--help"], []), (["--version"], []), (["evaluate", "--help"], readers)):
         found = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
         assert found.stderr.strip() == str(needed), words
+
+
+@pytest.mark.parametrize("asked", [{"risk": 0.1}, {"below": -5}])
+def test_who_asks_how_returns_spread_needs_a_method_that_knows(asked):
+    (name, value), *_ = asked.items()
+    with pytest.raises(UserError, match=rf"{name} is {value}.*, but fqe cannot tell how returns spread.*: world"):
+        make_methods(make_options({"method": ["fqe"], **asked}))
+    assert make_methods(make_options({"method": ["fqe", "world"], **asked}))
