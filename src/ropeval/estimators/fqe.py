@@ -32,6 +32,7 @@ from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
+FAMILY = "fitted Q"
 FEWEST_STEPS = 3_000  # however small the log is
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
 
@@ -189,7 +190,16 @@ def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
 
 def _entry(name: str, config: type[FQEConfig], summary: str, **paper: int) -> Estimator:
     presets = {"paper": PAPER | paper}
-    return Estimator(name, config, estimate, summary, takes_features=True, presets=presets, spread=("learning_rate",))
+    return Estimator(
+        name,
+        config,
+        estimate,
+        summary,
+        takes_features=True,
+        family=FAMILY,
+        presets=presets,
+        spread=("learning_rate",),
+    )
 
 
 FQE = _entry("fqe", FQEConfig, "fitted Q-evaluation")

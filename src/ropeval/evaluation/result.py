@@ -59,6 +59,21 @@ class Finding(ShownInNotebook):
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """How far an estimate can be relied on, without knowing the truth (see `verdict/rule.py`)."""
+
+    word: str  # "supported", "partly" or "guess"
+    reason: str  # one clause
+    share: float | None = None  # nine of ten such estimates were off by less than this share of the range of values
+    error: float | None = None  # the same in rewards, as far as the log's own returns tell
+
+    @property
+    def sentence(self) -> str:
+        often = "" if self.share is None else f" (within about {self.share:.0%} of the range, nine times in ten)"
+        return f"{self.word}{often}: {self.reason}"
+
+
+@dataclass(frozen=True)
 class Ranking(ShownInNotebook):
     """The policies by one method, best first. All lists are in that order.
 
@@ -122,6 +137,8 @@ class Estimate(ShownInNotebook):
     replicates: list[float | None] = field(default_factory=list, repr=False)  # estimates from resampled logs
     left_out: list[int] = field(default_factory=list)  # which other members lie beyond what the rewards allow
     extras: dict[str, Any] = field(default_factory=dict, repr=False)  # what the method tells about its own answer
+    signs: dict[str, float] = field(default_factory=dict, repr=False)  # what a verdict is made of: verdict/signs.py
+    verdict: Verdict | None = None  # None: nothing is known, as of an estimate that diverged
 
     @property
     def support_in_words(self) -> str:
@@ -135,16 +152,18 @@ class Estimate(ShownInNotebook):
         row = {f.name: getattr(self, f.name) for f in fields(self)}
         row["interval"] = asdict(self.interval) if self.interval else None
         row["diagnosis"] = [asdict(finding) for finding in self.diagnosis]
+        row["verdict"] = asdict(self.verdict) if self.verdict else None
         return row if everything else {k: v for k, v in row.items() if k not in ("curves", "replicates")}
 
     @staticmethod
     def from_json(row: dict[str, Any]) -> "Estimate":
-        interval, diagnosis = row.get("interval"), row.get("diagnosis", [])
+        interval, diagnosis, verdict = row.get("interval"), row.get("diagnosis", []), row.get("verdict")
         return Estimate(
             **row
             | {
                 "interval": Interval(**interval) if interval else None,
                 "diagnosis": [Finding(**finding) for finding in diagnosis],
+                "verdict": Verdict(**verdict) if verdict else None,
             }
         )
 

@@ -150,6 +150,7 @@ WORLD = Estimator(
     estimate,
     "rollouts in a learned simulator, which goes over to the log's own value where it stops knowing",
     takes_features=False,
+    family="learned simulator",
     spread=("learning_rate",),
     prepare=prepare,
     tells_returns=True,
