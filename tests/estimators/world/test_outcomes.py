@@ -17,6 +17,7 @@ from ropeval.estimators.world.outcomes import (
 )
 from ropeval.estimators.world.reward_noise import make_reward_noise
 from ropeval.estimators.world.rollouts import Rollouts
+from ropeval.estimators.world.support import answer
 
 GAMMA, STEPS = 0.9, 60
 DISCOUNT = GAMMA ** np.arange(STEPS + 1)
@@ -117,3 +118,13 @@ def test_rewards_that_scatter_are_drawn_by_how_the_episode_ends():
     np.testing.assert_allclose(np.abs(returns[:200]), 1.0)  # those that end at once
     assert chances[returns < 0].sum() == pytest.approx(3 / 8, abs=0.02)
     assert returns @ chances == pytest.approx(0.05 / (1 - GAMMA * 0.8), abs=0.03)
+
+
+def test_within_a_horizon_nothing_counts_beyond():
+    found = lived([1.0], np.array([0.0]), log_value=10.0).within(3)
+    returns, chances = possible_returns(found)
+    assert returns == pytest.approx([1 + GAMMA + GAMMA**2])
+    assert chances == pytest.approx([1.0])
+    said = answer(found, np.zeros(0, bool), doubt=5.0, horizon=3)
+    assert said.simulated == pytest.approx(1 + GAMMA + GAMMA**2)
+    assert said.log_value == pytest.approx(10.0)

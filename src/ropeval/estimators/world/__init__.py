@@ -64,11 +64,13 @@ class WorldConfig(PartConfig):
 
 def prepare(log: Log, config: WorldConfig, run: Run) -> World:
     sizes = config.sizes(len(log.dataset), jax.default_backend())
-    return build(log.dataset, log.gamma, sizes, config.learning_rate, run, horizon_for(log.gamma, config.max_horizon))
+    return build(
+        log.dataset, log.gamma, sizes, config.learning_rate, run, log.horizon, steps_for(log, config.max_horizon)
+    )
 
 
 def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> Estimated:
-    horizon = horizon_for(problem.gamma, config.max_horizon)
+    horizon = steps_for(problem.log, config.max_horizon)
     keys = jax.vmap(lambda key: jax.random.fold_in(key, zlib.crc32(b"rollouts")))(run.keys)  # for every policy the same
     keys = jnp.concatenate([keys, jax.random.split(keys[0], 1)])  # and of the joint rollouts
     report = run.report
@@ -81,7 +83,8 @@ def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> E
     count = config.rollouts or ROLLOUTS["cpu" if jax.default_backend() == "cpu" else "gpu"][by_chance]
     initial = first_states(problem, run, count)
     found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, keys, told)
-    said, any_sound = answer(found, world.good, config.doubt), bool(world.good.any())
+    found = found if problem.horizon is None else found.within(problem.horizon)
+    said, any_sound = answer(found, world.good, config.doubt, problem.horizon), bool(world.good.any())
     if any_sound and not np.isfinite(found.joint_reward).all():
         raise UserError(
             f"policy {problem.policy.name}: along its rollouts in the simulator some actions are not finite numbers; "
@@ -112,6 +115,10 @@ def _evenly(episodes: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """`count` of them, every one equally often but for one, in an order that does not follow that of the log."""
     order = np.random.default_rng(0).permutation(len(episodes))
     return np.asarray(episodes[np.resize(order, count)])
+
+
+def steps_for(log: Log, longest: int) -> int:
+    return log.horizon or horizon_for(log.gamma, longest)
 
 
 def horizon_for(gamma: float, longest: int) -> int:
@@ -154,4 +161,5 @@ WORLD = Estimator(
     spread=("learning_rate",),
     prepare=prepare,
     tells_returns=True,
+    takes_horizon=True,
 )

@@ -12,7 +12,7 @@ Both see the same states and the same noise.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -160,6 +160,12 @@ class Rollouts:
     joint_log_value: Doubles  # [T, R] V_b(s_t), if it has not
     apart: Doubles  # [T, R] disagreement, in units of the usual
     pictured: Doubles  # [T, R, k] some columns of the states
+
+    def within(self, horizon: int) -> "Rollouts":
+        """The first steps alone, after which nothing is worth anything."""
+        cut = Rollouts(*(getattr(self, each.name)[: horizon + 1].copy() for each in fields(self)))
+        cut.log_value[horizon:], cut.joint_log_value[horizon:] = 0.0, 0.0
+        return cut
 
     @property
     def joint_weight(self) -> Doubles:
