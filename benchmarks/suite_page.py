@@ -8,10 +8,11 @@ tables, case by case.
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+
+from benchmarks.program import run
 
 from ropeval.bench.results.report.suite_page import verdict
 from ropeval.bench.results.report.write import Report, make_report
@@ -89,8 +90,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    run(main)
