@@ -62,6 +62,12 @@ def test_the_probability_of_the_best_and_the_scores():
     assert text(print_ranking, []) == ""
 
 
+def test_support_stands_below_the_method_that_can_tell():
+    told = replace(estimate("p", "world", 1.0), extras={"support": 0.42, "fallback": 0.021})
+    rows = results_table([told, estimate("p", "fqe", 1.0)], []).cells()
+    assert [row[1].below for row in rows] == ["support 0.42, 2% from the log", ""]
+
+
 def test_the_verdict_stands_below_the_method():
     told = replace(estimate("p", "world", 1.0), verdict=Verdict("partly", "few states"))
     rows = results_table([told, estimate("p", "fqe", 1.0)], []).cells()

@@ -114,6 +114,7 @@ class Estimator:
     check: Callable[[Dataset, Policy], None] | None = None  # refuses what no need can say
     spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own
     sees_policy: bool = True  # whether the answer depends on the policy at all
+    tells_returns: bool = False  # whether it knows how returns spread, and not only their mean
     by_group: bool = False  # whether it can tell what the episodes of a group would earn: `Estimated.among`
     takes_horizon: bool = False  # whether it can answer for the first H steps alone, and so for γ = 1
 
