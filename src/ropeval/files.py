@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.errors import FULL, UserError
+from ropeval.errors import FULL, UserError, first_line
 from ropeval.words import read_text
 
 # What NumPy and zipfile raise on a file that is cut short, damaged, or something else altogether.
@@ -58,8 +58,7 @@ def _reading_npz(path: Path, what: str) -> Iterator[None]:
     except UserError:
         raise
     except UNREADABLE as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{what}{path}: cannot be read as .npz, damaged or cut short? ({reason})") from error
+        raise UserError(f"{what}{path}: cannot be read as .npz, damaged or cut short? ({first_line(error)})") from error
 
 
 def _refuse_bomb(path: Path, names: tuple[str, ...] | None, what: str) -> None:
@@ -106,13 +105,13 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def write_parquet(path: Path, frame: Any) -> None:
+def write_parquet(path: Path, frame: Any, **how: Any) -> None:
     """A frame of polars, whole or not at all. Python writes the bytes: of a full disk polars says that the file is
     damaged, and a path it may take for a pattern."""
 
     def write(temporary: Path) -> None:
         packed = io.BytesIO()
-        frame.write_parquet(packed)
+        frame.write_parquet(packed, **how)
         temporary.write_bytes(packed.getbuffer())
 
     write_atomically(path, write)

@@ -22,10 +22,12 @@ def stop_if_pressed() -> None:
 @contextmanager
 def interruptible(again: str = "") -> Iterator[None]:
     """Ctrl-C ends the program with a word; `again`: the command that goes on from there."""
+    global _pressed
     try:
         with heeded():
             yield
     except KeyboardInterrupt:
+        _pressed = False  # it is said now, once
         print("interrupted" + (f"; {again} goes on from here" if again else ""), file=sys.stderr)
         sys.exit(130)
 

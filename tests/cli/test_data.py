@@ -1,7 +1,10 @@
 """`ropeval data`: what is printed, what is written, and how it ends."""
 
 import json
+import os
 import re
+import signal
+import time
 
 import numpy as np
 import pytest
@@ -63,7 +66,7 @@ def test_info_says_whether_there_are_log_probabilities(tmp_path, capsys):
     assert json.loads(call(capsys, "data", "info", path, "--json")[1])["log_probs"]["min"] == [-12.0]
 
 
-@pytest.mark.process
+@pytest.mark.usefixtures("read_here")
 def test_info_as_json(tmp_path, capsys):
     columns = logs.make_columns(discrete=True)
     columns["observations"][:, 1] = 7.0
@@ -83,7 +86,7 @@ def test_info_as_json(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("kind", list(logs.WRITERS))
-@pytest.mark.process
+@pytest.mark.usefixtures("read_here")
 def test_convert_makes_columns_of_everything(tmp_path, capsys, kind):
     path = logs.WRITERS[kind](tmp_path, logs.make_columns())
     code, out, err = call(capsys, "data", "convert", path, tmp_path / "converted")
@@ -137,3 +140,17 @@ def test_columns_are_mapped_on_the_command_line(tmp_path, capsys):
     assert "no such column" in call(capsys, "data", "check", path, "--columns", "rewards=q")[2]
     assert "expected NAME=COLUMN" in call(capsys, "data", "check", path, "--columns", "rewards")[2]
     assert "unknown column of a log 'reword'" in call(capsys, "data", "check", path, "--columns", "reword=r")[2]
+
+
+def test_ctrl_c_is_an_interruption_whatever_the_verb(tmp_path, monkeypatch, capsys):
+    """Typer by itself would call it a failure, and say nothing."""
+
+    def pressed(path):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5)
+
+    monkeypatch.setattr("ropeval.data.formats.recognise", pressed)
+    with pytest.raises(SystemExit) as left:
+        main(["data", "info", str(tmp_path)])
+    assert left.value.code == 130
+    assert capsys.readouterr().err.strip() == "interrupted"

@@ -32,10 +32,10 @@ def problems(task, policy, folder, request):
     """The same question twice: held in memory, and streamed from mapped columns."""
     log = task.log(EPISODES)
     held = make_problem(log, policy, 0.9, draws=DRAWS)
+    assert not held.transitions.streamed  # asked while there is room
     write_columns(folder / "log", log)
     request.getfixturevalue("small")
     streamed = make_problem(open_columns(folder / "log"), policy, 0.9, draws=DRAWS)
-    assert not held.transitions.streamed
     assert streamed.transitions.streamed
     return held, streamed
 
@@ -86,7 +86,7 @@ def test_rope_learns_the_same_encoder_and_fqe_agrees_on_it(lq):
     held, streamed = (ENCODERS["rope"](p, ROPE, RUN) for p in lq)
     jax.tree.map(np.testing.assert_array_equal, held.trained[0].state, streamed.trained[0].state)
     answers = [
-        ESTIMATORS["fqe"](replace(p, transitions=e.transitions), FQE, RUN).values
+        ESTIMATORS["fqe"](replace(p, features=e.transitions), FQE, RUN).values
         for p, e in zip(lq, (held, streamed), strict=True)
     ]
     # Encoding batch by batch multiplies matrices of another height, which may round the last bit differently.
@@ -127,7 +127,7 @@ def test_the_critics_features_go_to_a_scratch_file(task, tmp_path, request):
     for a, b in zip(stored.block(rows), kept.block(rows), strict=True):
         np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(stored.initial_block(), kept.initial_block())
-    answers = [ESTIMATORS["fqe"](replace(held, transitions=t), FQE, RUN).values for t in (stored, kept)]
+    answers = [ESTIMATORS["fqe"](replace(held, features=t), FQE, RUN).values for t in (stored, kept)]
     np.testing.assert_array_equal(*answers)
 
 
@@ -143,7 +143,7 @@ def test_features_too_large_to_store_are_made_per_batch(lq, monkeypatch):
     assert stored.transitions.dim == kept.transitions.dim
     for arrangement in ("threads", "vectorised"):
         run = replace(RUN, arrangement=arrangement)
-        a, b = (ESTIMATORS["fqe"](replace(held, transitions=e.transitions), FQE, run) for e in (stored, kept))
+        a, b = (ESTIMATORS["fqe"](replace(held, features=e.transitions), FQE, run) for e in (stored, kept))
         np.testing.assert_allclose(a.values, b.values, rtol=1e-4)
         np.testing.assert_allclose(a.trained[0].curves["estimate"], b.trained[0].curves["estimate"], rtol=1e-3)
 
@@ -153,7 +153,7 @@ def test_least_squares_reads_blocks(lq):
     config = lspe.LSPEConfig()
     held, streamed = (ESTIMATORS["lspe"](p, config, RUN).values for p in lq)
     np.testing.assert_array_equal(held, streamed)
-    encoded = [replace(p, transitions=ENCODERS["rope"](p, ROPE, RUN).transitions) for p in lq]
+    encoded = [replace(p, features=ENCODERS["rope"](p, ROPE, RUN).transitions) for p in lq]
     held, streamed = (ESTIMATORS["lspe"](p, config, RUN).values for p in encoded)
     assert held.shape == (2,)
     np.testing.assert_allclose(held, streamed, rtol=1e-3)

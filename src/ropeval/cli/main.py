@@ -9,7 +9,7 @@ from ropeval.cli import bench, card, compare, data, demo, evaluate, methods, rep
 from ropeval.cli.model_options import UnderHeadings
 from ropeval.cli.screen import drop_stdout
 from ropeval.errors import FULL, UserError
-from ropeval.interrupts import interruptible
+from ropeval.interrupts import interruptible, stop_if_pressed
 from ropeval.runtime import prepare
 from ropeval.version import __version__
 from ropeval.words import clean
@@ -58,6 +58,9 @@ def main(arguments: list[str] | None = None) -> None:
             prepare()
             try:
                 app(args=arguments, prog_name="ropeval")
+            except SystemExit:
+                stop_if_pressed()  # where it was Ctrl-C that Typer made this of, without a word
+                raise
             finally:
                 sys.stdout.flush()  # here, where it can still be said that it cannot
     except UserError as error:

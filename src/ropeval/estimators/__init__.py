@@ -6,6 +6,7 @@ from ropeval.estimators.doubly_robust import DR, WDR
 from ropeval.estimators.dualdice import DUALDICE
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.fqe import FQE, FQE_CLIP, FQE_DEEP, FQE_LN
+from ropeval.estimators.fqe_trees import FQE_TREES
 from ropeval.estimators.importance import IS, PDIS, WIS, WPDIS
 from ropeval.estimators.lspe import LSPE
 from ropeval.estimators.mwl import MWL
@@ -15,7 +16,7 @@ ESTIMATORS: dict[str, Estimator] = {
     entry.name: entry
     for entry in (
         *(MEAN_REWARD, MEAN_RETURN),
-        *(FQE, FQE_CLIP, FQE_DEEP, FQE_LN),
+        *(FQE, FQE_CLIP, FQE_DEEP, FQE_LN, FQE_TREES),
         LSPE,
         *(IS, WIS, PDIS, WPDIS),
         *(DR, WDR),

@@ -72,6 +72,18 @@ class Options(BaseModel):
         "again for more.",
         metavar="NAME=COLUMN[,COLUMN…]",
     )
+    risk: float | None = option(
+        None,
+        QUESTION,
+        "--risk",
+        "Also how bad the worst share of episodes is, e.g. 0.05: its best return and its mean, from methods that know "
+        "how returns spread (world).",
+        gt=0,
+        lt=1,
+    )
+    below: float | None = option(
+        None, QUESTION, "--below", "Also how likely an episode earns less than this.", allow_inf_nan=False
+    )
     by: str | None = option(
         None,
         QUESTION,

@@ -225,7 +225,7 @@ class Threads:
         def one(i: int) -> Any:
             return jax.block_until_ready(self.chunk_of_one(i, states[i], start, length))
 
-        pool = ThreadPoolExecutor(_cores())
+        pool = ThreadPoolExecutor(cores())
         try:
             results = []
             for place, future in enumerate([pool.submit(one, i) for i in range(len(states))]):
@@ -333,5 +333,5 @@ def _choose(arrangement: str, transitions: Transitions) -> type[Threads] | type[
     return Threads if arrangement == "threads" else _Vectorised
 
 
-def _cores() -> int:
+def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -12,6 +12,7 @@ from ropeval.report.by_group import groups_table
 from ropeval.report.labels import number, shown
 from ropeval.report.narrow import fitted
 from ropeval.report.palette import SEVERITY_SIGNS
+from ropeval.report.risk import print_risk
 from ropeval.report.run_page.headline import best_first, headline_answers
 from ropeval.report.run_page.outcome import Outcome
 from ropeval.report.table import Cell, Table, Tone, Value
@@ -74,6 +75,7 @@ def comparison_text(results: Sequence[Estimate], rankings: Sequence[Ranking], tr
     console = Console(file=io.StringIO(), width=TEXT_WIDTH, color_system=None)
     with console.capture() as captured:
         print_results(results, console, truth)
+        print_risk(results, console)
         print_groups(results, console)
         print_ranking(rankings, console)
     return captured.get().rstrip()
@@ -92,7 +94,7 @@ def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: 
         estimate = Cell("diverged", tone="severe") if r.value is None else Cell(r.value)
         known = _truth_cells(r, truth) if truth else (versus_cell(r),)
         places = sorted(sentences.index(w) + 1 for w in r.warnings)
-        worst = min((severities[w] for w in r.warnings), key=SEVERITIES.index, default="note")
+        worst: Severity = min((severities[w] for w in r.warnings), key=SEVERITIES.index, default="note")
         rows.append(
             [name, _method(r), estimate, _spread(r), *known, Cell(" ".join(map(str, places)), tone=_tone(worst))]
         )
@@ -102,8 +104,9 @@ def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: 
 
 
 def _method(result: Estimate) -> Cell:
-    """Its name, and how far it can be relied on."""
-    return Cell(result.method, below=result.verdict.word if result.verdict else "")
+    """Its name, and below it how far it can be relied on, and how far the log speaks about what the policy does."""
+    verdict = result.verdict.word if result.verdict else ""
+    return Cell(result.method, below=", ".join(filter(None, [verdict, result.support_in_words])))
 
 
 def _truth_cells(result: Estimate, truth: Truth) -> tuple[Value, str]:

@@ -14,7 +14,7 @@ import polars as pl
 
 from ropeval.bench.run.store import PACKED, failure_files
 from ropeval.errors import UserError
-from ropeval.files import locked, write_atomically, write_text
+from ropeval.files import locked, write_parquet, write_text
 
 
 def pack(folder: Path) -> tuple[int, int]:
@@ -33,7 +33,8 @@ def pack(folder: Path) -> tuple[int, int]:
         kept = [path for path in curves if pl.read_parquet(path, glob=False, n_rows=1).height]
         if frames:
             kept.append(units / f"{PACKED}.rows.parquet")
-            write_atomically(kept[-1], lambda path: _write(pl.concat(frames, how="diagonal_relaxed"), path))
+            small = {"compression": "zstd", "compression_level": 19, "statistics": False}
+            write_parquet(kept[-1], pl.concat(frames, how="diagonal_relaxed"), **small)
         failures = [content for _, content in failure_files(folder)]
         if failures:
             kept.append(units / f"{PACKED}.failed.json")
@@ -42,7 +43,3 @@ def pack(folder: Path) -> tuple[int, int]:
             if path not in kept:
                 path.unlink()
     return len(before), len(kept)
-
-
-def _write(frame: pl.DataFrame, path: Path) -> None:
-    frame.write_parquet(path, compression="zstd", compression_level=19, statistics=False)
