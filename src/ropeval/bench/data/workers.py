@@ -108,9 +108,12 @@ def worker_pool(processes: int | None = None) -> Iterator[Pool]:
     processes = processes or os.cpu_count() or 1
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))  # read when a worker imports NumPy
+    try:
+        pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=_start_worker, initargs=(os.getpid(),))
+    except OSError as error:  # no room for its locks, which are files
+        raise UserError(f"no processes can be started to play in ({error.strerror or error})") from error
     # Workers would import the caller's script again: slow, and a script without a main guard would start itself anew.
     script, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
-    pool = ProcessPoolExecutor(processes, get_context("spawn"), initializer=_start_worker, initargs=(os.getpid(),))
     try:
         yield Pool(pool, processes)
     except BrokenProcessPool as error:
