@@ -31,6 +31,7 @@ CONTEXT.set_forkserver_preload(
     ]
 )
 HANGS = 300.0  # seconds
+READY = "ready\n"
 HUNG = 999  # an exit code that there is not
 
 
@@ -70,6 +71,7 @@ def run(words: list[str], folder: Path, fault: Fault | None = None) -> Ended:
     process.start()
     said.close()
     listener = Listener(heard.fileno())
+    listener.began.wait(HANGS)
     if fault and fault.signal:
         process.join(fault.seconds)
         if process.is_alive():
@@ -90,6 +92,7 @@ class Listener:
 
     def __init__(self, place: int):
         self._pieces: list[bytes] = []
+        self.began = threading.Event()
         self._thread = threading.Thread(target=self._listen, args=(os.dup(place),), daemon=True)
         self._thread.start()
 
@@ -97,10 +100,11 @@ class Listener:
         with open(place, "rb", buffering=0) as file:
             while piece := file.read(1 << 16):
                 self._pieces.append(piece)
+                self.began.set()
 
     def all(self) -> str:
         self._thread.join(20.0)  # orphans may hold the other end for a moment
-        return b"".join(self._pieces).decode(errors="replace")
+        return b"".join(self._pieces).decode(errors="replace").removeprefix(READY)
 
 
 def _child(words: list[str], folder: str, fault: Fault | None, said: Any) -> None:
@@ -119,6 +123,7 @@ def _child(words: list[str], folder: str, fault: Fault | None, said: Any) -> Non
     from ropeval.cli.main import main
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.write(1, READY.encode())  # what comes before is not the program's, and may not be interrupted
     try:
         main(words)
     finally:
