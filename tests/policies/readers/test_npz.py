@@ -27,6 +27,7 @@ def test_published_policies_load(shared_policies):
         (lambda c: c.update(fc1_w=np.zeros((8, 9), np.float32)), "layer 1 has weight"),
         (lambda c: c.update(logstd_w=np.zeros((3, 8), np.float32)), "differ in shape"),
         (lambda c: c["mean_w"].__setitem__((0, 0), np.nan), "not finite"),
+        (lambda c: c.update(mean_w=np.float32(3.0)), r"mean_w has shape \(\)"),  # found by the fuzzer
         (lambda c: c.update(mean_w=c["mean_w"].astype(int)), "not floating-point"),
         (lambda c: c.update(action_low=np.zeros(5, np.float32)), "action_low and action_high"),
         (lambda c: c.update(mode=np.array("wild")), "mode is 'wild'"),

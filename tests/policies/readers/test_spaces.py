@@ -10,6 +10,8 @@ from ropeval.errors import UserError
 from ropeval.policies.inert.pickles import read_pickle
 from ropeval.policies.readers.spaces import GLOBALS, as_space
 
+SIGNALLING = np.array([0x7F800001, 0], np.uint32).view(np.float32)  # a NaN that warns when it is converted
+
 
 def described(space, change=lambda state: None):
     """As the reader sees it; `change` may alter what the pickle says."""
@@ -49,6 +51,7 @@ def test_what_is_no_space():
         (lambda state: state.pop("high"), "file: high: expected an array, found None"),
         (lambda state: state.update(low=described(np.zeros(3))), r"low has shape \(3,\) and high \(2,\)"),
         (lambda state: state.update(low=described(np.array([np.nan, 0]))), "it holds float64 or NaN"),
+        (lambda state: state.update(low=described(SIGNALLING)), "it holds float32 or NaN"),  # found by the fuzzer
     ):
         with pytest.raises(UserError, match=message):
             as_space(described(box, change), "file")

@@ -31,7 +31,10 @@ def weights(arrays: Arrays, name: str, where: str) -> NDArray[np.float32]:
 
 
 def layer(arrays: Arrays, weight: str, bias: str, where: str) -> Layer:
-    return weights(arrays, weight, where), weights(arrays, bias, where)
+    found = weights(arrays, weight, where), weights(arrays, bias, where)
+    if found[0].ndim != 2:
+        raise UserError(f"{where}: {weight} has shape {found[0].shape}; expected [outputs, inputs]")
+    return found
 
 
 def chain(arrays: Arrays, prefix: str, where: str, separator: str = ".") -> list[Layer]:

@@ -72,6 +72,6 @@ def _bound(value: Any, where: str) -> NDArray[Any]:
     if not is_array(value):
         raise UserError(f"{where}: expected an array, found {describe(value)}")
     array = as_array(value, where)
-    if array.dtype.kind not in "fiu" or np.isnan(array.astype(np.float64)).any():
+    if array.dtype.kind not in "fiu" or (array.dtype.kind == "f" and np.isnan(array).any()):
         raise UserError(f"{where}: it holds {array.dtype} or NaN; expected numbers")
     return array
