@@ -3,7 +3,7 @@
 import pytest
 
 from ropeval.bench.run.store import Store
-from ropeval.bench.run.study import read_study
+from ropeval.bench.run.study import Group, read_study
 from ropeval.errors import UserError
 from tests.bench.run.toy_study import SMALL, STUDY
 
@@ -42,3 +42,19 @@ def test_a_row_of_so_many_resamples_is_not_mixed_with_one_of_more(tmp_path):
 def test_a_study_is_read_back_as_it_was_written(tmp_path):
     Store(tmp_path / "s").create(STUDY, resume=False)
     assert Store(tmp_path / "s").study() == read_study(tmp_path / "s") == STUDY
+
+
+def test_what_a_killed_process_half_wrote_goes_with_the_next_claim(tmp_path):
+    """Found by the torture: such files stayed for ever."""
+    ours, theirs = (Group("toy/a", method, (), {}) for method in ("fqe", "rope+fqe"))
+    units = tmp_path / "units"
+    units.mkdir()
+    for group in (ours, theirs):
+        (units / f".{group.name}.0fcdbc77.curves.parquet.3zfcfh27.parquet").touch()
+        (units / f"{group.name}.0fcdbc77.rows.parquet").touch()
+    with Store(tmp_path).claim(ours) as claimed:
+        assert claimed
+    left = {path.name for path in units.iterdir()}
+    assert left == {path for group in (ours, theirs) for path in [f"{group.name}.0fcdbc77.rows.parquet"]} | {
+        f".{theirs.name}.0fcdbc77.curves.parquet.3zfcfh27.parquet"
+    }

@@ -10,11 +10,12 @@ Locks are the operating system's (flock): they end with the process that holds t
 """
 
 import fnmatch
+import glob
 import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,11 @@ from typing import Any
 from ropeval.bench.data.task_data import EVALUATED
 from ropeval.bench.run.study import Group, Study, Unit, digest, read_study, slug
 from ropeval.errors import UserError
-from ropeval.files import locked, write_parquet, write_text
+from ropeval.files import locked, remove_leftovers, write_parquet, write_text
 
 # What may not change within one folder: such rows are never mixed.
 FIXED = ("protocol", "gamma", "draws", "key", "resample")
+KINDS = (".rows.parquet", ".curves.parquet", ".failed.json")  # files of a unit
 PROGRESS_EVERY = 2.0  # seconds
 PACKED = "packed"  # the name of what holds many units in one file: see `pack.py`
 
@@ -131,9 +133,13 @@ class Store:
 
     # --- work in progress ---
 
-    def claim(self, group: Group) -> AbstractContextManager[bool]:
-        """Whether the group is ours for the length of the block; False: another process is at it."""
-        return locked(self.folder / "work" / f"{group.name}.lock")
+    @contextmanager
+    def claim(self, group: Group) -> Iterator[bool]:
+        """Whether the group is this process's for the length of the block. What a killed one half wrote of it goes."""
+        with locked(self.folder / "work" / f"{group.name}.lock") as ours:
+            if ours:
+                remove_leftovers(self.folder / "units", [f"{glob.escape(group.name)}.*{end}" for end in KINDS])
+            yield ours
 
     def claimed(self, group: Group) -> bool:
         if not (self.folder / "work" / f"{group.name}.lock").exists():
