@@ -1,6 +1,9 @@
 """The working form: what is written comes back, mapped and not copied, and a damaged folder is refused by name."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -188,3 +191,19 @@ def test_names_come_back(tmp_path):
     del about["names"]  # as older versions wrote it
     index.write_text(json.dumps(about))
     assert open_columns(tmp_path / "log").labels[1] == ["action 0", "action 1", "action 2"]
+
+
+@pytest.mark.process
+def test_a_full_disk_is_noticed_however_little_is_written(tmp_path):
+    """Found by the torture: NumPy's `tofile` says nothing, and a log cut short was put into place."""
+    program = (
+        "import resource, signal; from ropeval.data import write_columns; from tests.data import logs\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (140, -1))\n"
+        "write_columns('log', {k: v for k, v in logs.make_columns().items() if k != 'time'})"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert "the disk is full" in done.stderr
+    assert not list(tmp_path.iterdir())

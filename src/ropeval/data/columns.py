@@ -10,6 +10,7 @@ written beside its place and renamed, so it is there whole or not at all.
 
 import contextlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -165,12 +166,15 @@ class _GrowingFile:
 
     def append(self, values: NDArray[Any]) -> None:
         if len(values):
-            np.ascontiguousarray(values, self.dtype).tofile(self._file)
+            block = np.ascontiguousarray(values, self.dtype)
+            self._file.write(block.reshape(-1).view(np.uint8).data)  # `tofile` would not notice that the disk is full
             self._rows, self.last = self._rows + len(values), values[-1]
 
     def close(self) -> None:
         self._file.seek(0)
         self._header()
+        self._file.flush()
+        os.fsync(self._file.fileno())
         self._file.close()
 
     def _header(self) -> None:

@@ -133,7 +133,8 @@ def spill(blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             for block in blocks:
-                np.ascontiguousarray(block).tofile(file)
+                # `tofile` would not notice that the disk is full.
+                file.write(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
                 rows += len(block)
             file.flush()
             return np.memmap(file, block.dtype, mode="r", shape=(rows, *block.shape[1:]))

@@ -157,6 +157,8 @@ def _write_log(folder: Path, streams: dict[str, Stream], plan: dict[str, Any]) -
         for name, s in streams.items()
     }
     left_out = {"lengths"} if plan["propensities"] else {"lengths", "log_probs"}
+    for half_written in folder.parent.glob(f".{folder.name}.{'?' * 8}"):  # by one that was killed: the lock is ours now
+        shutil.rmtree(half_written, ignore_errors=True)
     with ColumnsWriter(folder, {**plan, "written_by": written, "ropeval": __version__}) as writer:
         for stream in streams.values():
             for part, episodes in stream.kept():
