@@ -1,6 +1,7 @@
 # make demo   sets up and runs the main job on the embedded log
 # make test   sets up and runs the tests
 # make quick  the tests that train nothing, start no processes and open no browser: about a minute
+# make docs   builds the documentation as a site, with search and a reference, into site/, and follows its links
 # make fuzz   damages files and reads them, for SECONDS=600, from SEED; what breaks a promise goes to fuzz-crashers
 PYTHON ?= python3
 VENV ?= .venv
@@ -9,7 +10,7 @@ READY = $(VENV)/.ready
 
 SECONDS ?= 600
 
-.PHONY: demo test quick check bench fuzz clean
+.PHONY: demo test quick check docs bench fuzz clean
 
 demo: $(READY)
 	$(BIN)/ropeval demo --out demo-result --overwrite
@@ -24,6 +25,10 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --site-dir site
+	$(BIN)/python scripts/check_site.py site
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz.campaign --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) --out fuzz-crashers
@@ -41,4 +46,4 @@ $(READY): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-result
+	rm -rf site $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-result
