@@ -1,4 +1,4 @@
-"""How the site's reference reads our docstrings: examples become blocks, and a field's comment is what is said about it.
+"""How the site's reference reads docstrings: examples become blocks, and a field's comment is what is said about it.
 
 mkdocstrings calls it (`extensions` in mkdocs.yml).
 """

@@ -1,4 +1,4 @@
-"""The documentation as a site: it builds without a warning, its links lead somewhere, its search finds, it loads nothing
+"""The documentation as a site: it builds without a warning, its links lead somewhere, its search finds, nothing is loaded
 from elsewhere, and every page leads on."""
 
 import importlib.util
