@@ -122,10 +122,12 @@ def answer(
     from ropeval.evaluation.result_folder import ResultFolder, results_json
     from ropeval.evaluation.session import rankings, run_session
     from ropeval.report.terminal import print_ranking, print_results
+    from ropeval.runtime import device, idle_gpu
 
     if resume and overwrite:
         raise UserError("--resume goes on with a run and --overwrite discards it; choose one")
     folder = ResultFolder(out)
+    stderr().print(f"computing on {device()}{idle_gpu()}", highlight=False, markup=False)
     with folder.writing(session.about(), resume, overwrite):
         with (
             interruptible(f"the same command with --out {out} --resume"),

@@ -8,6 +8,7 @@ from ropeval.cli import bench, data, demo, evaluate, methods, report, tabular
 from ropeval.cli.model_options import UnderHeadings
 from ropeval.errors import UserError
 from ropeval.interrupts import interruptible
+from ropeval.provenance import documentation
 from ropeval.runtime import prepare
 from ropeval.version import __version__
 
@@ -19,6 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # help texts hold brackets, which markup would swallow
     context_settings={"help_option_names": ["-h", "--help"]},
     help="What would this policy earn, judged only from logged data?",
+    epilog=f"Documentation: {documentation()}",
 )
 
 
