@@ -1,5 +1,5 @@
-"""The documentation as a site: it builds without a warning, its links lead somewhere, its search finds, nothing comes from
-elsewhere, and every page leads on."""
+"""The documentation as a site: it builds without a warning, its links lead somewhere, its search finds, and nothing comes
+from elsewhere."""
 
 import importlib.util
 import subprocess

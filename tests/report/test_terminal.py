@@ -45,9 +45,9 @@ def test_the_worst_comes_first_and_each_severity_has_its_look():
     assert list(told.values()) == ["severe", "warning", "note"]
     cells = [row[-1] for row in results_table(results, list(told)).cells()]
     assert [(cell.text, cell.tone) for cell in cells] == [("2 3", "warning"), ("1 2 3", "severe")]
-    console = Console(width=100, force_terminal=True, color_system="standard", file=StringIO())
-    print_results(results, console)
-    looks = [re.search(r"((?:\x1b\[[\d;]+m)+)\d [✖▲●]", line) for line in console.file.getvalue().splitlines()]
+    printed = StringIO()
+    print_results(results, Console(width=100, force_terminal=True, color_system="standard", file=printed))
+    looks = [re.search(r"((?:\x1b\[[\d;]+m)+)\d [✖▲●]", line) for line in printed.getvalue().splitlines()]
     assert len({look[1] for look in looks if look}) == 3
 
 

@@ -61,7 +61,7 @@ def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: 
         estimate = Cell("diverged", tone="severe") if r.value is None else Cell(r.value)
         known = _truth_cells(r, truth) if truth else ()
         places = sorted(sentences.index(w) + 1 for w in r.warnings)
-        worst = min((severities[w] for w in r.warnings), key=SEVERITIES.index, default="note")
+        worst: Severity = min((severities[w] for w in r.warnings), key=SEVERITIES.index, default="note")
         rows.append(
             [name, _method(r), estimate, _spread(r), *known, Cell(" ".join(map(str, places)), tone=_tone(worst))]
         )
