@@ -1,5 +1,4 @@
-"""The documentation as a site: it builds without a warning, its links lead somewhere, its search finds, and nothing comes
-from elsewhere."""
+"""The documentation as a site: it builds without a warning, its links lead somewhere, and nothing comes from elsewhere."""
 
 import importlib.util
 import subprocess

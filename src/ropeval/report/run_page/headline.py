@@ -1,10 +1,12 @@
 """The answer in one sentence, and the method that it is taken from."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from ropeval.evaluation.result import SEVERITIES, Estimate
 from ropeval.report.labels import number
 from ropeval.report.run_page.outcome import BASELINES, Outcome, findings, worst
+from ropeval.report.versus import versus_sentence
 
 PLURALS = {"severe": "severe findings", "warning": "warnings", "note": "notes"}
 SINGULARS = {"severe": "severe finding", "warning": "warning", "note": "note"}
@@ -24,6 +26,13 @@ def headline_method(outcome: Outcome) -> str | None:
 
     answered = [m for m in outcome.methods if any(e.method == m and e.value is not None for e in outcome.estimates)]
     return min(answered, key=rank, default=None)
+
+
+def best_first(results: Sequence[Estimate]) -> list[Estimate]:
+    """Policies by the value that this method gives them; the methods of a policy stay in their order."""
+    method = headline_method(Outcome(list(results)))
+    values = {r.policy: r.value for r in results if r.method == method and r.value is not None}
+    return sorted(results, key=lambda r: (r.policy not in values, -values.get(r.policy, 0.0)))
 
 
 def contradicting(estimate: Estimate) -> list[str]:
@@ -57,7 +66,12 @@ def answer(outcome: Outcome) -> str:
         )
         if probability is not None:
             sentence += f", and is the best of them with {_chance(probability)}"
-    return f"{sentence}; {_against(outcome, best)}."
+    return f"{sentence}{_over_log(best)}; {_against(outcome, best)}."
+
+
+def _over_log(best: Estimate) -> str:
+    """Against what was done, where there is something to compare."""
+    return f"; that is {versus_sentence(best.versus_log)}" if best.versus_log is not None else ""
 
 
 def _chance(probability: float) -> str:
