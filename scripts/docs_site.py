@@ -27,7 +27,19 @@ def address() -> str:
 def on_config(config: Any) -> Any:
     """A plain link to the repository: with `repo_url`, the theme would ask its host about it on every visit."""
     config.copyright = f'<a href="{address()}">Source</a>, MIT licence'
+    for shelf in config.nav:
+        for entries in shelf.values():
+            if isinstance(entries, list):
+                entries += _unnamed(Path(config.docs_dir), entries)
     return config
+
+
+def _unnamed(docs: Path, entries: list[Any]) -> list[str]:
+    """Pages that lie beside those of a shelf, and that it does not name."""
+    named = {path for entry in entries for path in (entry.values() if isinstance(entry, dict) else [entry])}
+    folders = {PurePosixPath(path).parent for path in named} - {PurePosixPath()}
+    beside = {str(page.relative_to(docs)) for folder in folders for page in (docs / folder).glob("*.md")}
+    return sorted(beside - named)
 
 
 def on_files(files: Files, config: Any) -> Files:

@@ -1,4 +1,4 @@
-"""The documentation as a site: it builds without a warning, its links lead somewhere, and nothing comes from elsewhere."""
+"""The documentation as a site: it builds without a warning, its links lead somewhere, nothing comes from elsewhere."""
 
 import importlib.util
 import subprocess

@@ -125,7 +125,7 @@ def answer(
     from ropeval.evaluation.forecast import WORTH_SAYING
     from ropeval.evaluation.result_folder import ResultFolder, results_json
     from ropeval.evaluation.session import rankings, run_session
-from ropeval.report.terminal import print_groups, print_ranking, print_results
+    from ropeval.report.terminal import print_groups, print_ranking, print_results
     from ropeval.runtime import device, idle_gpu
 
     if resume and overwrite:
