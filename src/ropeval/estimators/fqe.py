@@ -28,9 +28,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
+from ropeval.arrays import Floats, Integers
 from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.data.bounds import value_bounds
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
@@ -39,7 +39,6 @@ from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
-Floats = NDArray[np.float64]
 FAMILY = "fitted Q"
 FEWEST_STEPS = 3_000  # however small the log is
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
@@ -178,7 +177,7 @@ class FittedQ:
     scale: float  # the unit of reward that it was trained in
     horizon: int | None = None
 
-    def backup(self, rows: Int[NDArray[np.int64], " n"]) -> tuple[Float[Floats, "M n"], Float[Floats, "M n"]]:
+    def backup(self, rows: Int[Integers, " n"]) -> tuple[Float[Floats, "M n"], Float[Floats, "M n"]]:
         """q̄(s, a) and r + γ·E_{a'~π_e} q̄(s', a') of some logged steps, as if they were the first of an episode."""
         data = self.transitions.rows
         reward, discount = (np.asarray(a)[None, rows].astype(np.float64) for a in (data.reward, data.discount))
@@ -210,7 +209,7 @@ class FittedQ:
         return self._means("initial_x")
 
     def _means(
-        self, of: Literal["x", "next_x", "initial_x"], rows: Int[NDArray[np.int64], " n"] | None = None, gone: int = 0
+        self, of: Literal["x", "next_x", "initial_x"], rows: Int[Integers, " n"] | None = None, gone: int = 0
     ) -> Float[Floats, "M n"]:
         """Over the draws where there are several. `gone`: steps of the horizon that lie behind."""
         models = self.trained.state.target
