@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from ropeval import runtime
+from ropeval.runtime import sized_for
 
 CODE = """
 import json, sys
@@ -52,3 +53,8 @@ def test_a_gpu_that_jax_does_not_see_is_named(monkeypatch, tmp_path):
     assert "pip install 'ropeval[gpu]'" in runtime.idle_gpu()
     monkeypatch.setattr(runtime, "device", lambda: "NVIDIA H200")
     assert runtime.idle_gpu() == ""
+
+
+@pytest.mark.parametrize(("backend", "size"), [("cpu", "cpu"), ("gpu", "gpu"), ("tpu", "gpu"), ("METAL", "gpu")])
+def test_sizes_are_a_cpus_or_an_accelerators(backend, size):
+    assert sized_for(backend) == size

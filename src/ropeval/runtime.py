@@ -51,6 +51,11 @@ def idle_gpu() -> str:
     return "; JAX does not see the NVIDIA GPU of this machine: pip install 'ropeval[gpu]'"
 
 
+def sized_for(backend: str) -> str:
+    """Sizes are chosen for a CPU, or for an accelerator of whatever kind."""
+    return "cpu" if backend == "cpu" else "gpu"
+
+
 def cache_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "ropeval"

@@ -22,8 +22,9 @@ def few_features(sigma: float = 0.3, episodes: int = 100) -> tuple[Flow, np.ndar
 def test_weights_and_values_have_one_fixed_point():
     flow, reward = few_features()
     nothing = np.zeros_like(flow.C)
-    q = fixed_point(Moments(flow.C, flow.C - flow.A, nothing, reward, reward, 0.0, flow.b / 0.1), LSPEConfig())
-    assert solve(flow, MWLConfig(ridge=1e-12)) @ reward / 0.1 == pytest.approx(q, rel=1e-3)
+    start = flow.b / 0.1
+    theta = fixed_point(Moments(flow.C, flow.C - flow.A, nothing, reward, reward, 0.0, start), LSPEConfig())
+    assert solve(flow, MWLConfig(ridge=1e-12)) @ reward / 0.1 == pytest.approx(start @ theta, rel=1e-3)
 
 
 def test_no_other_weights_are_better():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ropeval.data import Dataset, make_problem
+from ropeval.data import Dataset, make_problem, open_columns, streaming, write_columns
+from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS, bestdice, dualdice, mwl
 from ropeval.estimators.occupancy import make_ratio, table
 from ropeval.evaluation.evaluate import evaluate
@@ -119,7 +120,24 @@ def test_a_log_with_too_many_pairs_has_no_table():
     assert len(np.unique(cells(x), axis=0)) == len(np.unique(x, axis=0))
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_undiscounted_values_are_refused(name):
+    with pytest.raises(UserError, match=name):
+        evaluate(bandit(10), CallablePolicy(lambda o: np.zeros(len(o), int), deterministic=True), name, gamma=1.0)
+
+
 def test_entries():
     for name in METHODS:
         assert not ESTIMATORS[name].takes_features
         assert ESTIMATORS[name].check is None  # no probabilities are asked for: any policy will do
+
+
+@pytest.mark.parametrize("task", [Chain(), LinearQuadratic()])
+def test_a_log_that_is_streamed_gives_the_same_ratio(task, tmp_path, monkeypatch):
+    log = task.log(20)
+    write_columns(tmp_path / "log", log)
+    held = ratio(make_problem(log, task.policy(0.5), 0.9, draws=2), "dualdice")
+    monkeypatch.setattr(streaming, "HELD_ON_CPU", 0)
+    problem = make_problem(open_columns(tmp_path / "log"), task.policy(0.5), 0.9, draws=2)
+    assert problem.transitions.streamed
+    np.testing.assert_allclose(ratio(problem, "dualdice").values, held.values, rtol=1e-4, atol=1e-6)

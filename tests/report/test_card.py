@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ropeval.errors import UserError
-from ropeval.evaluation.result import Finding, Versus
+from ropeval.evaluation.result import Finding, Verdict, Versus
 from ropeval.report.card import make_card, next_step, to_page, to_text, write_card
 from ropeval.report.run_page.outcome import Outcome
 from tests.report.outcomes import estimate, folder
@@ -40,6 +40,10 @@ def test_it_says_what_was_asked_the_number_and_what_speaks_against_it(tmp_path):
         (with_chance(None), "was not measured"),
         (with_chance(0.97, SEVERE), "Do not decide on this number"),
         (with_chance(0.97, Finding("disagreement", "warning", "x contradicts y", "")), "contradict each other"),
+        (
+            replace(with_chance(0.97), verdict=Verdict("guess", "it left the log")),
+            "it is a guess, since it left the log",
+        ),
         (None, "Decide nothing on this log"),
     ],
 )

@@ -100,7 +100,8 @@ KROPE = Encoder(
     name="krope",
     config=KropeConfig,
     fit=fit,
-    summary="features whose products are a kernel of rewards to come; makes lspe stable",
+    summary="features whose products are a kernel of rewards to come; lspe is the estimator that they are made for",
+    before="lspe",
     presets={"paper": PAPER},
     spread=("learning_rate",),
 )

@@ -279,4 +279,4 @@ def warnings(unbalanced: float) -> tuple[str, ...]:
 
 def entry(name: str, config: type[OccupancyConfig], solve: Solve, summary: str, positive: bool = False) -> Estimator:
     run = partial(estimate, solve=solve, positive=positive)
-    return Estimator(name, config, run, summary, takes_features=False)
+    return Estimator(name, config, run, summary, takes_features=False, family="occupancy ratios")

@@ -13,6 +13,7 @@ from ropeval.evaluation.rank import Truth
 from ropeval.evaluation.result import Estimate, Ranking
 from ropeval.evaluation.result_folder import ResultFolder
 from ropeval.evaluation.session import Report, Session, rankings, run_session
+from ropeval.evaluation.verdict.one_answer import Answer, answers
 from ropeval.notebook import ShownAsTables, progress_bar
 from ropeval.policies.given import Policies, load_policies
 
@@ -24,6 +25,11 @@ class Comparison(ShownAsTables):
     estimates: list[Estimate]
     rankings: list[Ranking]
     truth: Truth | None = None
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The one number to go by for each policy, with its verdict: the best policy first."""
+        return sorted(answers(self.estimates), key=lambda one: -one.value)
 
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)
@@ -42,6 +48,7 @@ class Comparison(ShownAsTables):
                 "high": e.interval.high if e.interval else None,
                 "over_log": e.versus_log.difference if e.versus_log else None,
                 "probability_better": e.versus_log.better if e.versus_log else None,
+                "verdict": e.verdict.word if e.verdict else None,
                 "warnings": len(e.warnings),
             }
             for e in self.estimates

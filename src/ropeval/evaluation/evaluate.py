@@ -25,6 +25,7 @@ from ropeval.evaluation.options import Options, make_options, takes_options
 from ropeval.evaluation.result import Coverage, Estimate, curve_rows, finite_or_none
 from ropeval.evaluation.tune import tune
 from ropeval.evaluation.verdict.signs import read_signs
+from ropeval.evaluation.verdict.verdict import give_verdicts
 from ropeval.evaluation.versus_log import compare_with_log, logged_returns
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
@@ -70,7 +71,8 @@ def evaluate(
     tuned = tune(problem, made, chosen.seed) if chosen.tune else None
     with progress_bar(progress if report is None else False, [(problem.policy, made)]) as bar:
         told = report if bar is None else partial(bar, 0)
-        return answer(problem, tuned.method if tuned else made, chosen, report=told)
+        (found,) = give_verdicts([answer(problem, tuned.method if tuned else made, chosen, report=told)])
+        return found
 
 
 def answer(
@@ -144,6 +146,7 @@ def answer(
         else compare_with_log(said.value, said.replicates, said.interval, returns, resamples, level=options.level),
         groups=value_by_group(groups, fitted, said, resamples, options.level, sees_policy),
         signs=read_signs(evidence, said),
+        family=ESTIMATORS[method.estimator].family,
     )
 
 

@@ -22,6 +22,7 @@ from ropeval.notebook import ShownInNotebook
 if TYPE_CHECKING:  # reading results needs no JAX
     from ropeval.learning.engine import Trained
 
+FITTED_Q, BASELINES = "fitted Q", "baselines"  # families that a verdict knows
 Severity = Literal["note", "warning", "severe"]
 RENAMED = {"low": "lowest", "high": "highest"}  # fields of an estimate, in older files
 SEVERITIES: tuple[Severity, ...] = ("severe", "warning", "note")  # worst first
@@ -169,6 +170,7 @@ class Estimate(ShownInNotebook):
     versus_log: Versus | None = None  # None for baselines, and where there is nothing to compare
     groups: list[GroupValue] = field(default_factory=list, repr=False)  # where groups were asked for
     signs: dict[str, float] = field(default_factory=dict, repr=False)  # what a verdict is made of: verdict/signs.py
+    family: str = ""  # of the method, as `ropeval methods` lists it
     verdict: Verdict | None = None  # None: nothing is known, as of an estimate that diverged
 
     def to_json(self, everything: bool = False) -> dict[str, Any]:

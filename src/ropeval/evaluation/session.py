@@ -28,6 +28,7 @@ from ropeval.evaluation.rank import Truth, rank, scores
 from ropeval.evaluation.result import Estimate, Ranking
 from ropeval.evaluation.result_folder import ResultFolder, fingerprint
 from ropeval.evaluation.tune import tune, with_settings
+from ropeval.evaluation.verdict.verdict import give_verdicts
 from ropeval.files import write_text
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.policies import Policy
@@ -148,7 +149,8 @@ def run_session(session: Session, folder: ResultFolder, report: Report | None = 
             if report:
                 report(number, "done", 1.0)
             results.append(estimate)
-    return compare_methods(results, {name for name, entry in ESTIMATORS.items() if not entry.sees_policy})
+    blind = {name for name, entry in ESTIMATORS.items() if not entry.sees_policy}
+    return give_verdicts(compare_methods(results, blind))
 
 
 def _tuned(

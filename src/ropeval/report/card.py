@@ -68,6 +68,8 @@ def next_step(best: Estimate | None) -> str:
     better = best.versus_log.better if best.versus_log else None
     if any(f.severity == "severe" for f in found):
         return "Do not decide on this number: something severe speaks against it."
+    if best.verdict is not None and best.verdict.word == "guess":
+        return f"Do not decide on this number: it is a guess, since {best.verdict.reason}."
     if any(f.code == "disagreement" for f in found):
         return f"Methods contradict each other about {best.policy}: do not decide before it is clear which is right."
     if better is None:

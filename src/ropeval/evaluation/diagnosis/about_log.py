@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ropeval.data import Dataset
 from ropeval.data.returns import beyond_cut, discounted_steps
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.result import Finding, Severity
@@ -83,11 +84,7 @@ def truncation(e: Evidence) -> Finding | None:
     if e.estimated.q is None:
         return None  # what does not look beyond a cut-off says so itself
     data, gamma, within = e.problem.dataset, e.problem.gamma, e.problem.horizon
-    lengths = np.diff(data.starts)
-    ended = np.zeros(data.num_episodes, bool)
-    some = lengths > 0
-    ended[some] = data.terminations[data.starts[1:][some] - 1]
-    cut = float((~ended).mean())
+    cut = cut_off(data)
     steps = discounted_steps(gamma, np.inf if within is None else within)
     beyond = float(beyond_cut(data, gamma, within).mean() / steps)
     if cut < MOSTLY_CUT or beyond < BEYOND:
@@ -102,6 +99,12 @@ def truncation(e: Evidence) -> Finding | None:
     )
 
 
+def cut_off(data: Dataset) -> float:
+    """The share of the episodes that did not end by themselves."""
+    some = np.diff(data.starts) > 0
+    return 1.0 - float(np.sum(data.terminations[data.starts[1:][some] - 1])) / data.num_episodes
+
+
 def horizon(e: Evidence) -> Finding | None:
     data, steps = e.problem.dataset, e.problem.horizon or 1.0 / (1.0 - e.problem.gamma)
     longest = int(np.diff(data.starts).max())
@@ -112,7 +115,8 @@ def horizon(e: Evidence) -> Finding | None:
         asked, shorter = "the horizon", "shorten the horizon"
     return Finding(
         "horizon",
-        "note" if data.terminations.any() and not data.truncations.any() else "warning",
+        # Where episodes mostly end by themselves it says nothing about the estimate: docs/guide/trust.md has the count.
+        "warning" if cut_off(data) >= MOSTLY_CUT else "note",
         f"{asked} looks {steps:.4g} steps ahead, but the longest episode has {longest}",
         f"{shorter}, or log longer episodes; where every episode really ends this is no fault",
         {"horizon": steps, "longest": longest},

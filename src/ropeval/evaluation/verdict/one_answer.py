@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ropeval.evaluation.result import Estimate, Verdict
-from ropeval.evaluation.verdict.methods import is_blind, is_fitted_q
+from ropeval.evaluation.result import BASELINES, FITTED_Q, Estimate, Verdict
 from ropeval.evaluation.verdict.rule import WORDS
 
 CONTRADICTION = 2.0  # standard errors of the difference
@@ -43,11 +42,11 @@ def one_answer(estimates: Sequence[Estimate]) -> Answer | None:
         return _blend([simulator, *[one for one in known if _confirms(one, simulator)][:1]])  # two q err alike
     if not known:
         return None
-    seeing = [one for one in known if not is_blind(one.method)]
+    seeing = [one for one in known if one.family != BASELINES]
     best = min(seeing, key=lambda one: (_place(one), one.signs.get("spread", np.inf)), default=None)
     if best is None or best.verdict is None or best.verdict.word == "guess":
         best = next((one for one in known if one.method == LOG_RETURN), best or known[0])
-    return _blend([best])
+    return as_answer(best)
 
 
 def answers(estimates: Sequence[Estimate]) -> list[Answer]:
@@ -57,9 +56,14 @@ def answers(estimates: Sequence[Estimate]) -> list[Answer]:
     return [one for one in found if one is not None]
 
 
+def as_answer(one: Estimate) -> Answer:
+    """One estimate by itself."""
+    return _blend([one])
+
+
 def _confirms(one: Estimate, simulator: Estimate) -> bool:
     """Whether it is a learned q that says the same."""
-    if one is simulator or not is_fitted_q(one.method):
+    if one is simulator or one.family != FITTED_Q:
         return False
     assert one.value is not None
     assert simulator.value is not None

@@ -54,7 +54,7 @@ class Earned:
     """What the log earned from its states on, discounted."""
 
     def __init__(self, log: Log):
-        found = [returns_to_go(rewards, log.gamma) for rewards in _some_episodes(log.dataset)]
+        found = [returns_to_go(rewards, log.gamma, log.horizon) for rewards in _some_episodes(log.dataset)]
         every = np.concatenate(found) if found else np.zeros(1)
         low, high = np.quantile(every, (0.05, 0.95))
         self.least, self.most = float(every.min()), float(every.max())
@@ -62,11 +62,15 @@ class Earned:
         self.scale = float(high - low) or (self.most - self.least) or max(abs(self.mean), 1.0)
 
 
-def returns_to_go(rewards: Floats, gamma: float) -> Floats:
-    """[T] G_t = r_t + γ G_{t+1} of one episode."""
+def returns_to_go(rewards: Floats, gamma: float, horizon: int | None = None) -> Floats:
+    """[T] G_t = r_t + γ G_{t+1} of one episode; of `horizon` steps, where that is all that counts."""
     from scipy.signal import lfilter
 
-    return np.asarray(lfilter([1.0], [1.0, -gamma], rewards[::-1])[::-1])
+    whole = np.asarray(lfilter([1.0], [1.0, -gamma], rewards[::-1])[::-1])
+    if horizon is None or horizon >= len(whole):
+        return whole
+    after = np.concatenate([whole[horizon:], np.zeros(horizon)])
+    return np.asarray(whole - gamma**horizon * after)
 
 
 def _some_episodes(data: Dataset) -> list[Floats]:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ropeval.evaluation.result import Estimate, Verdict
-from ropeval.evaluation.verdict.methods import is_blind
+from ropeval.evaluation.result import BASELINES, Estimate, Verdict
 from ropeval.evaluation.verdict.rule import BEST, Judged, Kind, Word, judge, reason, table, worse
 
 CLEAR: dict[Kind, str] = {
@@ -53,7 +52,7 @@ def look(estimate: Estimate, simulator: Estimate | None) -> tuple[Kind, Judged]:
         own = judge({"contradicted": apart(estimate, simulator)}, table().limits["beside"])
         bound = _judge("simulator", simulator.signs).word
         return "beside", own._replace(word=worse(own.word, bound))
-    kind: Kind = "blind" if is_blind(estimate.method) else "weights" if "effective" in estimate.signs else "alone"
+    kind: Kind = "blind" if estimate.family == BASELINES else "weights" if "effective" in estimate.signs else "alone"
     return kind, _judge(kind, estimate.signs)
 
 

@@ -17,6 +17,7 @@ from ropeval.report.run_page.notes import notes
 from ropeval.report.run_page.outcome import Outcome, read_outcome
 from ropeval.report.run_page.training import MOST_POLICIES, estimates_chart, feature_chart, feature_table, loss_chart
 from ropeval.report.run_page.values import values_chart
+from ropeval.report.run_page.verdicts import verdicts_table
 from ropeval.report.table import Cell, Table, Value
 from ropeval.version import __version__
 
@@ -86,12 +87,19 @@ def _add_values(page: Page, outcome: Outcome) -> None:
         "The value of a policy is what it earns on average from the start of an episode, every reward counting less "
         "than the one before it by the factor γ."
     )
-    if method is not None and len(outcome.methods) > 1:
+    judged = any(e.verdict for e in outcome.estimates)
+    if method is not None and len(outcome.methods) > 1 and not judged:
         intro += (
             f" The sentence above speaks for {method}, the learned method with least against it; which method is right "
             "cannot be seen from a log, so look at all of them."
         )
-    page.section("Values", intro).chart(values_chart(outcome))
+    section = page.section("Values", intro).chart(values_chart(outcome))
+    if judged:
+        section.heading("How far to rely on each").text(
+            "Supported, partly or guess: a rule that was fitted where true values are known, and tested on other tasks "
+            "and policies. The expected error is what nine of ten estimates with the same verdict stayed below, as a "
+            "share of the range of values that policies of a task have."
+        ).table(verdicts_table(outcome))
 
 
 def _add_groups(page: Page, outcome: Outcome) -> None:
