@@ -31,6 +31,7 @@ class Rows(NamedTuple):
     reward: Any  # [N]
     discount: Any  # [N]       γ·(1−terminated); truncation bootstraps
     next_weight: Any = None  # [N, K] π_e(a'|s') where the K are all actions there are; None: drawn, each counts alike
+    own: Any = None  # [N, M] a number of every member's own; a learner picks its member's, `hyper["member"]`
 
 
 def expected(values: Any, weight: Any) -> Any:
@@ -140,6 +141,10 @@ class Transitions:
     def with_reward(self, reward: Any) -> "Transitions":
         """The same rows with another signal [N] in the place of the reward."""
         return replace(self, rows=self.rows._replace(reward=jnp.asarray(reward)))
+
+    def with_own(self, numbers: Any) -> "Transitions":
+        """The same rows, each with a number of every member's own: [M, N]."""
+        return replace(self, rows=self.rows._replace(own=jnp.asarray(np.asarray(numbers, np.float32).T)))
 
     def with_encoder(self, nets: Any) -> "Transitions":
         """The features that the members' encoders make: of all rows, once; where there is no room for that, of every

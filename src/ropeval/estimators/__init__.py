@@ -4,8 +4,11 @@ from ropeval.estimators.baseline import MEAN_RETURN, MEAN_REWARD
 from ropeval.estimators.doubly_robust import DR, WDR
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.fqe import FQE, FQE_CLIP, FQE_DEEP, FQE_LN
+from ropeval.estimators.fqe_hl import FQE_HL
+from ropeval.estimators.fqe_horizon import FQE_HORIZON
 from ropeval.estimators.importance import IS, PDIS, WIS, WPDIS
 from ropeval.estimators.lspe import LSPE
+from ropeval.estimators.off_policy_returns import Q_LAMBDA, RETRACE, TREE_BACKUP
 from ropeval.estimators.world import WORLD
 
 ESTIMATORS: dict[str, Estimator] = {
@@ -13,6 +16,8 @@ ESTIMATORS: dict[str, Estimator] = {
     for entry in (
         *(MEAN_REWARD, MEAN_RETURN),
         *(FQE, FQE_CLIP, FQE_DEEP, FQE_LN),
+        *(FQE_HL, FQE_HORIZON),
+        *(RETRACE, TREE_BACKUP, Q_LAMBDA),
         LSPE,
         *(IS, WIS, PDIS, WPDIS),
         *(DR, WDR),

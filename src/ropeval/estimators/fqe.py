@@ -32,6 +32,8 @@ from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
+Value = Callable[[Any, Array], Array]  # (network, features of pairs) -> their values
+Loss = Callable[[MLP, MLP, Rows, Hyper], Array]
 FEWEST_STEPS = 3_000  # however small the log is
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
 
@@ -85,35 +87,62 @@ PAPER = {
 }
 
 
+# The published deep off-policy evaluation benchmark's: squared error, no clipping of gradients. (Its own bounds are
+# [r_min, r_max]/(1−γ); ours are tighter where episodes are known to end.)
+DOPE = {
+    "steps": 1_000_000,
+    "learning_rate": 3e-4,
+    "batch": 256,
+    "tau": 0.005,
+    "clip_targets": True,
+    "huber_delta": 1e9,
+    "weight_decay": 1e-5,
+    "gradient_clip": 1e9,
+}
+
+
 def action_value(q: MLP, x: Float[Array, "*batch X"], gamma: float) -> Float[Array, "*batch"]:
     """q(s, a) for features of pairs."""
     return q(x)[..., 0] / (1.0 - gamma)
 
 
 @lru_cache(maxsize=64)
-def value_function(gamma: float) -> Callable[[MLP, Array], Array]:
+def value_function(gamma: float) -> Value:
     return partial(action_value, gamma=gamma)
+
+
+def bootstrapped(value: Value, target: MLP, batch: Rows) -> Float[Array, " batch"]:
+    """r + γ·E_{a'~π_e} q̄(s', a')."""
+    next_values = value(target, batch.next_x)  # [batch, K]
+    return batch.reward + batch.discount * expected(next_values, batch.next_weight)
 
 
 @lru_cache(maxsize=64)
 def make_learner(config: FQEConfig, dim: int, gamma: float, low: float = 0.0, high: float = 0.0) -> Learner:
     """`low`, `high`: the least and the most that a policy can be worth, which only clipped targets ask for."""
     value = partial(action_value, gamma=gamma)
+
+    def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper) -> Float[Array, ""]:
+        target = bootstrapped(value, q_bar, batch)
+        if config.clip_targets:
+            target = jnp.clip(target, low, high)
+        return huber(target - value(q, batch.x), config.huber_delta).mean()
+
+    return td_learner(config, dim, value, loss)
+
+
+def td_learner(config: FQEConfig, dim: int, value: Value, loss: Loss, outputs: int = 1, segment: int = 1) -> Learner:
+    """What all that are trained as q is here share: the network, the descent, the moving average and the curve.
+
+    `loss` is of q, q̄ and a mini-batch; its gradient is taken in q alone.
+    """
     transform = adamw(config.gradient_clip, config.weight_decay)
 
     def init(key: Array, hyper: Hyper) -> Learned:
-        return start(MLP(key, dim, 1, config.width, config.depth, config.layer_norm), transform)
-
-    def loss(q: MLP, target: Float[Array, " batch"], x: Float[Array, "batch X"]) -> Float[Array, ""]:
-        return huber(target - value(q, x), config.huber_delta).mean()
+        return start(MLP(key, dim, outputs, config.width, config.depth, config.layer_norm), transform)
 
     def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
-        next_values = value(state.target, batch.next_x)  # [batch, K]
-        bootstrap = batch.discount * expected(next_values, batch.next_weight)  # E over a' ~ π_e; [batch]
-        target = batch.reward + bootstrap
-        if config.clip_targets:
-            target = jnp.clip(target, low, high)
-        error, gradient = jax.value_and_grad(loss)(state.params, target, batch.x)
+        error, gradient = jax.value_and_grad(loss)(state.params, state.target, batch, hyper)
         return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
 
     def probe(state: Learned, transitions: Transitions) -> Metrics:
@@ -122,7 +151,7 @@ def make_learner(config: FQEConfig, dim: int, gamma: float, low: float = 0.0, hi
         values = value(state.target, initial_x[::every])  # [episodes, K]
         return {"estimate": expected(values, None if weight is None else weight[::every]).mean()}
 
-    return Learner(init, update, probe, config.batch)
+    return Learner(init, update, probe, config.batch, segment)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +160,7 @@ class FittedQ:
 
     trained: Trained
     transitions: Transitions
-    gamma: float
+    value: Value
     scale: float  # the unit of reward that it was trained in
 
     def backup(self, rows: Int[NDArray[np.int64], " n"]) -> tuple[Float[Floats, "M n"], Float[Floats, "M n"]]:
@@ -156,7 +185,7 @@ class FittedQ:
         self, of: Literal["x", "next_x", "initial_x"], rows: Int[NDArray[np.int64], " n"] | None = None
     ) -> Float[Floats, "M n"]:
         """Over the draws where there are several."""
-        found = self.transitions.values(value_function(self.gamma), self.trained.state.target, of, rows)
+        found = self.transitions.values(self.value, self.trained.state.target, of, rows)
         values = np.asarray(found, np.float64) * self.scale
         if of == "x":
             return values
@@ -168,17 +197,41 @@ class FittedQ:
 
 def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:
     """Train q for every member."""
+    scale = reward_unit(problem, config)
+    learner = make_learner(config, problem.transitions.dim, problem.gamma, *clip_bounds(problem, config, scale))
+    return train_q(problem, config, run, learner, value_function(problem.gamma), scale)
+
+
+def reward_unit(problem: Problem, config: FQEConfig) -> float:
+    """What rewards are divided by while q is trained: their root mean square."""
     rewards = problem.dataset.rewards
     scale = float(np.sqrt(np.mean(np.square(rewards, dtype=np.float64)))) if config.scale_rewards else 1.0
-    scale = scale or 1.0  # all rewards zero: any unit will do
+    return scale or 1.0  # all rewards zero: any unit will do
+
+
+def clip_bounds(problem: Problem, config: FQEConfig, scale: float) -> tuple[float, ...]:
+    """Low and high, where targets are clipped."""
+    return tuple(end / scale for end in problem.log.bounds) if config.clip_targets else ()
+
+
+def train_q(
+    problem: Problem,
+    config: FQEConfig,
+    run: Run,
+    learner: Learner,
+    value: Value,
+    scale: float,
+    own: Float[Floats, "M N"] | None = None,
+) -> FittedQ:
+    """Train a q of this family for every member, in units of `scale`; `own`: the members' own numbers of every row."""
     # Rewards are scaled in the data and not in the program, so that one compiled program serves all logs.
     scaled = problem.transitions.with_reward(problem.transitions.rows.reward / scale)
-    bounds = [end / scale for end in problem.log.bounds] if config.clip_targets else []
-    learner = make_learner(config, problem.transitions.dim, problem.gamma, *bounds)
     hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
+    if own is not None:
+        scaled, hyper["member"] = scaled.with_own(own), jnp.arange(run.members)
     trained = train(learner, scaled, hyper, config.steps_for(scaled.size), run, bound=problem.reward_bound / scale)
     trained = replace(trained, curves={**trained.curves, "estimate": trained.curves["estimate"] * scale})
-    return FittedQ(trained, problem.transitions, problem.gamma, scale)
+    return FittedQ(trained, problem.transitions, value, scale)
 
 
 def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
@@ -188,7 +241,7 @@ def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
 
 
 def _entry(name: str, config: type[FQEConfig], summary: str, **paper: int) -> Estimator:
-    presets = {"paper": PAPER | paper}
+    presets = {"paper": PAPER | paper, "dope": DOPE}
     return Estimator(name, config, estimate, summary, takes_features=True, presets=presets, spread=("learning_rate",))
 
 

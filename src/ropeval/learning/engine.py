@@ -42,6 +42,7 @@ class Learner(NamedTuple):
     update: Callable[[Any, Rows, Array, Hyper], tuple[Any, Metrics]]  # state, batch, key, hyper -> state, metrics
     probe: Callable[[Any, Transitions], Metrics]  # what the curves show after each chunk
     rows: int  # drawn per update, independently and uniformly, with replacement
+    segment: int = 1  # each with so many that follow it in its episode, itself among them: [rows, segment, …] if > 1
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ def _train_chunk(
 ) -> tuple[Any, Metrics]:
     def step(state: Any, t: Array) -> tuple[Any, Metrics]:
         draw, noise = step_keys(key, t)
-        index = draw_rows(transitions, table, learner.rows, draw)
+        index = draw_rows(transitions, table, learner.rows, draw, learner.segment)
         return learner.update(state, gather(transitions, index, member), noise, hyper)
 
     state, metrics = jax.lax.scan(step, state, start + jnp.arange(length))
