@@ -8,7 +8,9 @@ from ropeval.estimators.fqe_hl import FQE_HL
 from ropeval.estimators.fqe_horizon import FQE_HORIZON
 from ropeval.estimators.importance import IS, PDIS, WIS, WPDIS
 from ropeval.estimators.lspe import LSPE
+from ropeval.estimators.magic import MAGIC
 from ropeval.estimators.off_policy_returns import Q_LAMBDA, RETRACE, TREE_BACKUP
+from ropeval.estimators.sope import SOPE
 from ropeval.estimators.world import WORLD
 
 ESTIMATORS: dict[str, Estimator] = {
@@ -19,8 +21,8 @@ ESTIMATORS: dict[str, Estimator] = {
         *(FQE_HL, FQE_HORIZON),
         *(RETRACE, TREE_BACKUP, Q_LAMBDA),
         LSPE,
-        *(IS, WIS, PDIS, WPDIS),
-        *(DR, WDR),
+        *(IS, WIS, PDIS, WPDIS, SOPE),
+        *(DR, WDR, MAGIC),
         WORLD,
     )
 }

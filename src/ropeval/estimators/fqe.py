@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, Literal
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -131,15 +132,24 @@ def make_learner(config: FQEConfig, dim: int, gamma: float, low: float = 0.0, hi
     return td_learner(config, dim, value, loss)
 
 
-def td_learner(config: FQEConfig, dim: int, value: Value, loss: Loss, outputs: int = 1, segment: int = 1) -> Learner:
+def td_learner(
+    config: FQEConfig,
+    dim: int,
+    value: Value,
+    loss: Loss,
+    outputs: int = 1,
+    segment: int = 1,
+    bias: Float[Array, " outputs"] | None = None,
+) -> Learner:
     """What all that are trained as q is here share: the network, the descent, the moving average and the curve.
 
-    `loss` is of q, q̄ and a mini-batch; its gradient is taken in q alone.
+    `loss` is of q, q̄ and a mini-batch; its gradient is taken in q alone. `bias`: of the head, to begin with.
     """
     transform = adamw(config.gradient_clip, config.weight_decay)
 
     def init(key: Array, hyper: Hyper) -> Learned:
-        return start(MLP(key, dim, outputs, config.width, config.depth, config.layer_norm), transform)
+        q = MLP(key, dim, outputs, config.width, config.depth, config.layer_norm)
+        return start(q if bias is None else eqx.tree_at(lambda n: n.head.bias, q, bias), transform)
 
     def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
         error, gradient = jax.value_and_grad(loss)(state.params, state.target, batch, hyper)

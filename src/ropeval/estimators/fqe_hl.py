@@ -5,11 +5,11 @@
 
 The bins z span what the log's own returns span, and `margin` of that on either side, but no more than the rewards
 allow. So q cannot leave them, whatever it bootstraps on; nor can the estimate, where a policy is better than
-everything that was logged. How the answer lies in its support is told.
+everything that was logged, and then that is said. Every histogram starts as that of the log's returns.
 """
 
 from functools import lru_cache, partial
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -36,14 +36,30 @@ class FQEHLConfig(FQEConfig):
     margin: NonNegativeFloat = 0.25  # of the range of the log's returns, on either side
 
 
-def support(problem: Problem, margin: float) -> tuple[float, float]:
-    """What the log's returns span, widened, within what the rewards allow."""
+class Support(NamedTuple):
+    """What the log's returns span, and where most of them lie."""
+
+    low: float
+    high: float
+    mean: float
+    std: float
+
+    def over(self, scale: float) -> "Support":
+        return Support(*(each / scale for each in self))
+
+
+def support(problem: Problem, config: FQEHLConfig) -> Support:
+    """Widened, and within what the rewards allow."""
     found = log_returns(problem.dataset, problem.gamma)
     returns = found.returns[found.known]
     low, high = float(returns.min()), float(returns.max())
-    wider = margin * (high - low)
+    wider = config.margin * (high - low)
     least, most = problem.log.bounds
-    return max(low - wider, least), min(high + wider, most)
+    low, high = max(low - wider, least), min(high + wider, most)
+    narrowest = NARROWEST * reward_unit(problem, config)
+    if high - low < narrowest:
+        low, high = (low + high - narrowest) / 2, (low + high + narrowest) / 2
+    return Support(low, high, float(returns.mean()), max(float(returns.std()), (high - low) / config.bins))
 
 
 def centres(low: float, high: float, bins: int) -> Float[Array, " B"]:
@@ -71,22 +87,23 @@ def value_function(low: float, high: float, bins: int) -> Value:
 
 
 @lru_cache(maxsize=64)
-def make_learner(config: FQEHLConfig, dim: int, low: float, high: float) -> Learner:
+def make_learner(config: FQEHLConfig, dim: int, spanned: Support) -> Learner:
+    low, high, mean, std = spanned
     value = value_function(low, high, config.bins)
+    bias = -0.5 * ((centres(low, high, config.bins) - mean) / std) ** 2
 
     def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper) -> Array:
         target = labels(bootstrapped(value, q_bar, batch), low, high, config.bins)  # [batch, B]
         return -(target * jax.nn.log_softmax(q(batch.x))).sum(axis=1).mean()
 
-    return td_learner(config, dim, value, loss, outputs=config.bins + 2 * PADDING)
+    return td_learner(config, dim, value, loss, outputs=len(bias), bias=bias)
 
 
 def estimate(problem: Problem, config: FQEHLConfig, run: Run) -> Estimated:
     scale = reward_unit(problem, config)
-    low, high = (end / scale for end in support(problem, config.margin))
-    if high - low < NARROWEST:
-        low, high = (low + high) / 2 - NARROWEST, (low + high) / 2 + NARROWEST
-    learner = make_learner(config, problem.transitions.dim, low, high)
+    spanned = support(problem, config).over(scale)
+    low, high, *_ = spanned
+    learner = make_learner(config, problem.transitions.dim, spanned)
     fitted = train_q(problem, config, run, learner, value_function(low, high, config.bins), scale)
     values = run.mean_over_episodes(fitted.on_initial())
     place = (float(np.nanmean(values)) / scale - low) / (high - low)
