@@ -139,7 +139,7 @@ def test_who_tells_no_probabilities_is_refused_where_they_are_asked_for():
     data = Chain().log(3)
     silent = CallablePolicy(lambda o, rng: rng.integers(2, size=len(o)), deterministic=False, name="silent")
     for kind in ("retrace", "tree-backup"):
-        with pytest.raises(ropeval.UserError, match="silent.*q-lambda"):
+        with pytest.raises(ropeval.UserError, match=r"silent.*q-lambda"):
             check(data, silent, kind)
     check(data, silent, "q-lambda")
     check(replace(data), Chain.policy(1.0).fitted(data.space), "retrace")

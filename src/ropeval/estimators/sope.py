@@ -3,8 +3,8 @@
     ρ̂ = Σ_{t<n} γ^t E_e[ ρ_{0:t} r_t ]  +  γ^n/(1−γ) · E_D[ w(s_k)·ρ_{k:k+n} r_{k+n} ],     ρ_{k:t} = Π_{k≤i≤t} π_e/π_b
 
 w(s) = d_πe(s)/d_D(s) says how much more of its discounted time π_e spends in a state than the log does. It stands for
-all that came before; only the last n+1 steps are weighed one by one. With n = 0 states alone are weighed, with n as long
-as the episodes this is `pdis`. Both expectations are normalised by their weights, as `wpdis` is.
+all that came before; only the last n+1 steps are weighed one by one. With n = 0 states alone are weighed; with n as
+long as the episodes this is `pdis`. Both expectations are normalised by their weights, as `wpdis` is.
 
 w is learned backwards in time, as q is forwards: a state is entered as often as the ones before it lead there,
 

@@ -59,8 +59,8 @@ class Options(BaseModel):
         "default",
         EFFORT,
         "--preset",
-        "default: minutes on a laptop. paper: the paper's settings, for a GPU. dope: the published deep OPE benchmark's "
-        "fqe, a million steps, for a GPU.",
+        "default: minutes on a laptop. paper: the paper's settings, for a GPU. dope: the fqe of the published deep OPE "
+        "benchmark, a million steps.",
     )
     tune: bool = option(
         False,
