@@ -5,7 +5,8 @@
         --recipe-steps 1000000
     python benchmarks/stable_fqe.py --out stable-fqe --summarise
 
-The first takes some minutes a log on two cores; the second is the whole, and wants a GPU. Only policies of the `dev` part are judged. Every row is kept as it is made: an interrupted run goes on.
+The first takes some minutes a log on two cores; the second is the whole, and wants a GPU. Only policies of the `dev`
+part are judged. Every row is kept as it is made: an interrupted run goes on.
 """
 
 import argparse
@@ -17,17 +18,18 @@ from typing import Any
 
 import numpy as np
 
+from ropeval.estimators import ESTIMATORS
 from ropeval.estimators.fqe import DOPE
 
-TASKS = ["suite/icu-1000", "suite/mountaincar-mixture-5k"]
+TASKS = ["suite/icu-200", "suite/mountaincar-mixture-5k"]
 RECIPE_STEPS = 20_000
 Variant = tuple[str, dict[str, Any]]
 
 
-def variants(recipe_steps: int) -> dict[str, Variant]:
+def variants(recipe_steps: int, width: int | None) -> dict[str, Variant]:
     """Name in the table -> method and settings."""
     recipe = DOPE | {"steps": recipe_steps}
-    return {
+    found: dict[str, Variant] = {
         "mean-return": ("mean-return", {}),
         "fqe": ("fqe", {}),
         "fqe-clip": ("fqe-clip", {}),
@@ -46,6 +48,13 @@ def variants(recipe_steps: int) -> dict[str, Variant]:
         "wpdis": ("wpdis", {}),
         "sope": ("sope", {}),
     }
+    if width is None:
+        return found
+    trained = {name for name, (method, _) in found.items() if "width" in ESTIMATORS[method].config.model_fields}
+    return {
+        name: (method, {**settings, "width": width} if name in trained else settings)
+        for name, (method, settings) in found.items()
+    }
 
 
 def run(options: argparse.Namespace) -> None:
@@ -62,13 +71,13 @@ def run(options: argparse.Namespace) -> None:
             continue
         data = load_task(task, options.data)
         judged = {name: judged for name, judged in data.judged.items() if judged.split == "dev"}
-        for variant, (method, settings) in variants(options.recipe_steps).items():
-            for name in list(judged)[: options.policies]:
+        for variant, (method, settings) in variants(options.recipe_steps, options.width).items():
+            for name in list(judged)[-options.policies :]:
                 if (task.name, name, variant) in done or (options.variants and variant not in options.variants):
                     continue
                 truth = judged[name].truth.discounted.value
                 row = {"task": task.name, "policy": name, "variant": variant, "truth": truth}
-                spread = [other.truth.discounted.value for other in data.judged.values()]
+                spread = [other.truth.discounted.value for other in judged.values()]
                 row["range"] = max(spread) - min(spread)
                 began = time.perf_counter()
                 try:
@@ -114,8 +123,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--tasks", nargs="+", default=TASKS)
     parser.add_argument("--variants", nargs="+", help="some rows of the table; all, if not given")
-    parser.add_argument("--policies", type=int, help="of every log, so many of the first")
+    parser.add_argument("--policies", type=int, default=100, help="of every log, so many of the best")
     parser.add_argument("--members", type=int, default=2)
+    parser.add_argument("--width", type=int, help="of every hidden layer; if not given, each method's own")
     parser.add_argument("--recipe-steps", type=int, default=RECIPE_STEPS)
     parser.add_argument("--summarise", action="store_true")
     options = parser.parse_args()

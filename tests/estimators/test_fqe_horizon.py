@@ -45,6 +45,5 @@ def test_heads_follow_the_discount_unless_they_are_given():
 def test_a_terminal_step_has_no_tail():
     found = head_targets(jnp.array([2.0]), jnp.array([0.0]), jnp.ones((1, 3)), jnp.ones(1))
     assert found.tolist() == [[2.0, 2.0, 2.0]]
-    assert pytest.approx(0.9) == float(
-        head_targets(jnp.zeros(1), jnp.full(1, 0.9), jnp.ones((1, 1)), jnp.ones(1))[0, 0]
-    )
+    goes_on = head_targets(jnp.zeros(1), jnp.full(1, 0.9), jnp.ones((1, 1)), jnp.ones(1))
+    assert float(goes_on[0, 0]) == pytest.approx(0.9)

@@ -3,10 +3,21 @@
 import numpy as np
 import pytest
 
-from ropeval.data import Log
+from ropeval.data import Log, streaming
+from ropeval.errors import UserError
 from ropeval.estimators.log_value import LogValueConfig, log_value
+from ropeval.evaluation.methods import make_method
 from ropeval.learning.engine import Run, member_keys
 from tests.problems import Chain
+
+
+@pytest.mark.parametrize("method", ["fqe-horizon", "sope"])
+def test_states_that_cannot_be_held_are_refused_by_name(method, monkeypatch):
+    data, policy = Chain().log(3), Chain().policy(0.8)
+    make_method(method).check(data, policy)
+    monkeypatch.setattr(streaming, "HELD_ON_CPU", 0)
+    with pytest.raises(UserError, match=f"{method}.*held in memory"):
+        make_method(method).check(data, policy)
 
 
 @pytest.mark.training

@@ -168,13 +168,13 @@ def check(dataset: Dataset, policy: Policy) -> None:
     if policy.deterministic and dataset.num_actions is None:
         raise UserError(
             f"policy {policy.name}: it is deterministic, so its actions have no densities to weigh the log by; is, "
-            "wis, pdis, wpdis, dr and wdr need a stochastic policy or discrete actions: leave them out (fqe takes any "
-            "policy)"
+            "wis, pdis, wpdis, sope, dr, wdr and magic need a stochastic policy or discrete actions: leave them out "
+            "(fqe takes any policy)"
         )
     if not policy.has_probabilities:
         raise UserError(
-            f"policy {policy.name}: it cannot tell the probability of an action; is, wis, pdis, wpdis, dr and wdr "
-            "need log_prob(observations, actions) -> [n]: give it to CallablePolicy, set it as an attribute of the "
+            f"policy {policy.name}: it cannot tell the probability of an action; is, wis, pdis, wpdis, sope, "
+            "dr, wdr and magic need log_prob(observations, actions) -> [n]: give it to CallablePolicy, set it as an attribute of the "
             "function, or leave these methods out"
         )
 

@@ -17,7 +17,9 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
-from ropeval.data import Log, Rows, Transitions
+from ropeval.data import Dataset, Log, Rows, Transitions
+from ropeval.data.transitions import fits
+from ropeval.errors import UserError
 from ropeval.estimators.world.network import Sizes, make_value_learner
 from ropeval.estimators.world.prepared import LOG_VALUE, log_returns
 from ropeval.learning.engine import Run, Trained, train
@@ -41,6 +43,15 @@ class LogValueConfig(PartConfig):
 class LogValue:
     following: Float[Floats, "M N"]  # V_b of the state that each logged step leads to
     trained: Trained
+
+
+def check_states_fit(dataset: Dataset, method: str) -> None:
+    """Who learns of states alone holds them all, each with a neighbour in time."""
+    if not fits(dataset.observations.shape, dataset.observations.shape):
+        raise UserError(
+            f"method {method}: the {len(dataset):,} states of the log are more than can be held in memory, and it does "
+            "not stream them; give it a part of the episodes, or take fqe, fqe-hl, retrace or wpdis"
+        )
 
 
 def log_value(log: Log, config: LogValueConfig, run: Run) -> LogValue:

@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from pydantic import NonNegativeInt
 
-from ropeval.data import Problem, Rows, Transitions
+from ropeval.data import Dataset, Problem, Rows, Transitions
 from ropeval.estimators.behaviour import Behaviour
 from ropeval.estimators.doubly_robust import DoublyRobustConfig
 from ropeval.estimators.estimator import EffectiveSize, Estimated, Estimator
@@ -35,15 +35,17 @@ from ropeval.estimators.importance import (
     Counts,
     Episodes,
     Weights,
-    check,
     cut_off_note,
     make_weights,
     prepare,
     weighted_per_decision,
 )
+from ropeval.estimators.importance import check as check_weights
+from ropeval.estimators.log_value import check_states_fit
 from ropeval.learning.engine import Hyper, Learner, Run, Trained, train
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import huber
+from ropeval.policies import Policy
 
 Floats = NDArray[np.float64]
 
@@ -52,6 +54,11 @@ class SOPEConfig(DoublyRobustConfig):
     """Settings of w, as those of q."""
 
     trajectory: NonNegativeInt = 5  # n
+
+
+def check(dataset: Dataset, policy: Policy) -> None:
+    check_weights(dataset, policy)
+    check_states_fit(dataset, "sope")
 
 
 # --- the ratio of states --------------------------------------------------------------------------------------
