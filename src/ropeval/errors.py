@@ -1,5 +1,8 @@
 """The one exception that is the user's to mend: the command line prints it and leaves with exit code 2."""
 
+import re
+from difflib import get_close_matches
+
 LONGEST = 1_000  # characters: a message may quote a file, and a file may hold anything
 
 
@@ -12,7 +15,14 @@ class UserError(ValueError):
 
 
 def unknown_name(kind: str, name: str, choices: "list[str]") -> UserError:
-    return UserError(f"unknown {kind} {name!r}; choose from: {', '.join(sorted(choices))}")
+    near = get_close_matches(bare(name), {bare(choice): choice for choice in choices}, 1)
+    meant = [f"did you mean {choice}?" for choice in choices if bare(choice) in near][:1]
+    return UserError(f"unknown {kind} {name!r}; {' '.join([*meant, 'choose from:'])} {', '.join(sorted(choices))}")
+
+
+def bare(name: str) -> str:
+    """A name without what people write otherwise: case, underscores, hyphens, blanks."""
+    return re.sub(r"[\s_-]", "", str(name).lower())
 
 
 def either(choices: "list[str]") -> str:

@@ -1,7 +1,9 @@
 """docs/results/suite.md holds what the committed rows give, and is made again by its command."""
 
+import json
+
 import pytest
-from benchmarks import suite_page
+from benchmarks import suite_medians, suite_page
 
 from ropeval.errors import UserError
 from tests.bench.results.suites import REFUSAL, suite_rows
@@ -10,8 +12,11 @@ from tests.bench.studies import runs, write_study
 
 def test_the_page_is_what_the_rows_give():
     folders, page = suite_page.studies(suite_page.ROWS), suite_page.PAGE.read_text(encoding="utf-8")
-    words = suite_page.tables(suite_page.read(folders), suite_page.PAGE.stem) if folders else suite_page.NOTHING
+    report = suite_page.read(folders)
+    words = suite_page.tables(report, suite_page.PAGE.stem)
     assert suite_page.filled(page, words) == page, "run python -m benchmarks.suite_page"
+    kept = json.loads(suite_medians.KEPT.read_text(encoding="utf-8"))["methods"]
+    assert suite_medians.medians(report.suite) == kept, "run python -m benchmarks.suite_medians"
 
 
 @pytest.fixture

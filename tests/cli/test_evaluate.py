@@ -454,22 +454,6 @@ def test_hostile_names_are_shown_as_they_are(files, capsys):
     assert "[red]" in capsys.readouterr().out.replace("\n", "").replace(" ", "")
 
 
-@pytest.mark.parametrize("verb", ["evaluate", "demo", "methods", "tabular", ""])
-def test_help_teaches(capsys, verb):
-    with pytest.raises(SystemExit) as caught:
-        main([*([verb] if verb else []), "--help"])
-    assert not caught.value.code
-    assert len(capsys.readouterr().out.splitlines()) > 5
-
-
-def test_the_methods_are_listed(capsys):
-    with pytest.raises(SystemExit):
-        main(["methods"])
-    printed = capsys.readouterr().out
-    assert "rope" in printed
-    assert "fqe" in printed
-
-
 def test_a_changed_function_is_another_run(files, monkeypatch, capsys):
     """Resuming with a function of the same name that acts differently must not show the old answer."""
     monkeypatch.syspath_prepend(str(files))

@@ -2,6 +2,7 @@
 
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
 from ropeval.cli.progress import percent_bar, session_progress
@@ -10,8 +11,8 @@ from ropeval.evaluation.session import Session
 from tests.problems import Chain
 
 
-def terminal() -> Console:
-    return Console(file=StringIO(), force_terminal=True, width=100, color_system=None)
+def terminal(width: int = 100) -> Console:
+    return Console(file=StringIO(), force_terminal=True, width=width, color_system=None)
 
 
 def shown(console: Console) -> str:
@@ -26,6 +27,17 @@ def test_the_bar_says_what_and_how_far():
     assert "walking" in shown(console)
     assert " 25%" in shown(console)
     assert "left" in shown(console)
+
+
+@pytest.mark.parametrize("width", [50, 80])
+def test_a_long_name_gives_way_and_the_time_left_does_not(width):
+    console = terminal(width)
+    with percent_bar(console, transient=False) as bar:
+        bar.update(
+            bar.add_task("suite/mountaincarcontinuous-mixed/policy  rope+lspe  12 members", total=4), completed=1
+        )
+    assert "… " in shown(console)
+    assert " 25% 0:00:00 left -:--:--" in shown(console)
 
 
 def test_the_questions_of_a_session_share_the_bar():

@@ -1,4 +1,4 @@
-"""The log: what is accepted, what is refused and how, and what must not change the data."""
+"""A log as it is kept, and what must not change it."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ropeval.data import Dataset, make_problem
+from ropeval.data.dataset import merge_notices
 from ropeval.errors import UserError
 from ropeval.policies import CallablePolicy
 
@@ -20,41 +21,6 @@ def test_a_valid_log_is_kept_as_it_is(columns):
     assert "12 steps in 3 episodes" in repr(log)
 
 
-def test_successors_follow_from_the_order_and_unknown_ones_are_dropped_with_a_notice(columns):
-    del columns["next_observations"]
-    log = Dataset.from_columns(columns)
-    # Row 3 terminates, so its successor does not matter; rows 7 and 11 are cut off and have none.
-    assert len(log) == 10
-    assert "2 of 12 steps were dropped" in log.notices[0]
-    np.testing.assert_array_equal(log.next_observations[:3], columns["observations"][1:4])
-    np.testing.assert_array_equal(log.starts, [0, 4, 7, 10])
-    np.testing.assert_array_equal(log.initial_observations, columns["observations"][[0, 4, 8]])
-    # Inside an episode only: the last kept row of episode 1 is followed by row 7, not by episode 2.
-    np.testing.assert_array_equal(log.next_observations[6], columns["observations"][7])
-
-
-def test_an_unended_last_episode_is_an_episode(columns):
-    columns["truncations"][-1] = False
-    log = Dataset.from_columns(columns)
-    assert log.num_episodes == 3
-
-
-def test_termination_wins_over_truncation(columns):
-    columns["truncations"][3] = True
-    log = Dataset.from_columns(columns)
-    assert log.terminations[3]
-    assert not log.truncations[3]
-
-
-def test_interleaved_episodes_are_grouped_by_their_ids(columns):
-    ids = np.repeat([7, 3, 5], 4)
-    plain = Dataset.from_columns(columns | {"episode_ids": ids})
-    order = np.argsort(np.tile(np.arange(4), 3), kind="stable")  # first steps of all, then second steps, …
-    mixed = Dataset.from_columns({k: v[order] for k, v in columns.items()} | {"episode_ids": ids[order]})
-    assert mixed.sha256 == plain.sha256
-    assert "interleaved" in mixed.notices[0]
-
-
 def test_discrete_actions_stay_integers(columns):
     log = Dataset.from_columns(columns | {"actions": np.arange(12) % 3})
     assert log.num_actions == 3
@@ -63,37 +29,6 @@ def test_discrete_actions_stay_integers(columns):
     rows = make_problem(log, policy, 0.9).transitions.rows
     np.testing.assert_array_equal(np.asarray(rows.x[:3, -3:]), np.eye(3))
     np.testing.assert_array_equal(np.asarray(rows.next_x[0, 0, -3:]), [0, 0, 1])
-
-
-def spoil(columns, key, value):
-    return {**columns, key: value}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda c: c.pop("rewards"), "missing rewards"),
-        (lambda c: c["rewards"].__setitem__(5, np.nan), "rewards is nan at row 5"),
-        (lambda c: c["observations"].__setitem__((2, 1), np.inf), "observations is inf at row 2, column 1"),
-        (lambda c: c.update(actions=c["actions"][:-1]), "actions has 11 rows but rewards has 12"),
-        (lambda c: c.update(observations=np.zeros(12)), "observations has shape (12,)"),
-        (lambda c: c.update(actions=np.zeros((12, 2, 2))), "actions has shape (12, 2, 2)"),
-        (lambda c: c.update(actions=np.zeros((12, 2), int)), "one integer per step"),
-        (lambda c: c.update(actions=np.full(12, -1)), "discrete actions count from 0"),
-        (lambda c: c.update(next_observations=np.zeros((12, 4))), "next_observations has shape (12, 4)"),
-        (lambda c: c.update(terminations=np.full(12, 0.5)), "flags must be 0 or 1"),
-        (lambda c: c.update(rewards=np.array(["a"] * 12)), "not numbers"),
-        (lambda c: c.update({k: v[:0] for k, v in c.items()}), "the log is empty"),
-        (lambda c: c.update(episode_ids=np.zeros(12)), "goes on after it"),
-        (lambda c: c.update(num_actions=np.array(2), actions=np.arange(12) % 3), "num_actions is 2 but action 2"),
-    ],
-)
-def test_bad_logs_are_refused_by_name(columns, change, message):
-    change(columns)
-    with pytest.raises(UserError) as caught:
-        Dataset.from_columns(columns, name="my-log.npz")
-    assert message in str(caught.value)
-    assert str(caught.value).startswith("my-log.npz: ")
 
 
 def random_log(lengths, seed):
@@ -160,3 +95,35 @@ def test_a_constant_added_to_a_column_changes_no_feature(sizes, seed, constant):
     if len(raw["rewards"]) > 2:  # with fewer rows the spread is rounding
         np.testing.assert_allclose(before.rows.x, after.rows.x, atol=5e-3)
         np.testing.assert_allclose(before.rows.next_x, after.rows.next_x, rtol=5e-3, atol=2e-2)
+
+
+def test_names_are_as_many_as_there_are_numbers(columns):
+    log = Dataset.from_columns(columns, name="my-log")
+    assert log.named(["a", "b", "c"], ["x", "y"]).labels == (["a", "b", "c"], ["x", "y"])
+    for names, message in (
+        ((["a"], None), "my-log: 1 names for observations of 3 numbers"),
+        ((None, ["x"]), "my-log: action_names gives 1 names, but the log has 2 numbers per action"),
+        ((None, ["x", "x"]), "every action needs a name of its own"),
+    ):
+        with pytest.raises(UserError, match=message):
+            log.named(*names)
+
+
+def test_discrete_actions_may_have_more_names_than_occur(columns):
+    log = Dataset.from_columns(columns | {"actions": np.arange(12) % 2}).named(actions=["none", "low", "high"])
+    assert (log.num_actions, log.space.action_names) == (3, ("none", "low", "high"))
+
+
+def test_logs_of_two_tasks_are_not_joined(columns):
+    one, other = (
+        Dataset.from_columns(c, name) for c, name in ((columns, "one"), (columns | {"actions": np.zeros(12)}, "two"))
+    )
+    with pytest.raises(UserError, match="two: its observations or actions have another shape than those of one"):
+        Dataset.concatenate([one, other])
+    with pytest.raises(UserError, match="no logs to join"):
+        Dataset.concatenate([])
+
+
+def test_counts_in_notices_are_added_up():
+    parts = ["3 of 40 steps were dropped", "grouped", "1 of 10 steps were dropped", "grouped"]
+    assert merge_notices(parts) == ("4 of 50 steps were dropped", "grouped")

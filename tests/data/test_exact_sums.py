@@ -1,16 +1,12 @@
 """Expectations over a policy of few discrete actions are sums over its probabilities, not means of draws."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import ropeval
-from ropeval.data import expected, make_problem
-from ropeval.encoders.similarity import independent_actions
+from ropeval.data import make_problem
 from ropeval.errors import UserError
 from ropeval.policies import CallablePolicy
-from ropeval.policies.policy import every_action
 from tests.problems import Chain
 
 CHAIN = Chain()
@@ -29,15 +25,6 @@ def biased(chances, name="biased"):
         name=name,
         log_prob=lambda o, a: np.log(np.asarray(chances)[a]),
     )
-
-
-def test_every_action_comes_with_its_probability_and_the_first_is_drawn(log):
-    policy = biased([0.3, 0.7]).fitted(log.space)
-    states = np.zeros((4000, 5), np.float32)
-    actions, weight = every_action(policy, states, np.random.default_rng(0))
-    np.testing.assert_array_equal(np.sort(actions, axis=1), [[0, 1]] * 4000)
-    np.testing.assert_allclose(weight, np.array([0.3, 0.7])[actions], rtol=1e-6)
-    assert actions[:, 0].mean() == pytest.approx(0.7, abs=0.03)
 
 
 def test_sums_where_probabilities_are_told_and_draws_where_they_are_wanted(log):
@@ -73,20 +60,6 @@ def test_fqe_sums_too():
         chain.log(1000), biased([0.3, 0.7]), "fqe", gamma=0.8, members=1, resample=False, settings=settings
     )
     assert found.value == pytest.approx(chain.values(0.7)[1], abs=0.03)
-
-
-def test_expected_values_by_weight():
-    values, weight = np.array([[1.0, 3.0], [2.0, 6.0]]), np.array([[0.25, 0.75], [1.0, 0.0]])
-    np.testing.assert_allclose(expected(values, weight), [2.5, 2.0])
-    np.testing.assert_allclose(expected(values, None), [2.0, 4.0])
-    np.testing.assert_allclose(expected(np.stack([values, -values], axis=2), weight), [[2.5, -2.5], [2.0, -2.0]])
-
-
-def test_encoders_draw_next_actions_by_their_weights():
-    next_x = jnp.broadcast_to(jnp.arange(3.0)[None, None, :, None], (2, 3000, 3, 1))
-    weight = jnp.broadcast_to(jnp.array([0.0, 0.2, 0.8])[None, None], (2, 3000, 3))
-    chosen = np.asarray(independent_actions(next_x, jax.random.key(0), weight)).reshape(-1)
-    np.testing.assert_allclose(np.bincount(chosen.astype(int), minlength=3) / 6000, [0.0, 0.2, 0.8], atol=0.02)
 
 
 def test_probabilities_that_do_not_sum_to_one_are_refused(log):

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ropeval.cli.main import main
 from ropeval.data import Dataset, load_dataset, open_columns, write_columns
 from ropeval.data.formats import recognise
 from ropeval.data.readers import FORMATS, flat
@@ -125,21 +124,6 @@ def test_an_ending_tells_who_says_what_is_wrong(tmp_path, ending):
     path.write_bytes(b"<html>404, not found</html>")
     with pytest.raises(UserError, match="damaged or cut short"):
         load_dataset(path)
-
-
-def test_lists_of_formats_are_made_from_the_registry(tmp_path, capsys):
-    (tmp_path / "photo").write_bytes(b"\0\1\2")
-    with pytest.raises(UserError) as caught:
-        load_dataset(tmp_path / "photo")
-    shown = {}
-    for command in ("data info", "data check", "data convert", "evaluate"):
-        with pytest.raises(SystemExit):
-            main([*command.split(), "--help"])
-        shown[command] = re.sub(r"\s", "", capsys.readouterr().out)
-    for known in FORMATS:
-        assert known.about in str(caught.value)
-        for command, text in shown.items():
-            assert re.sub(r"\s", "", known.about) in text, command
 
 
 def test_the_page_on_formats_has_a_row_for_each():

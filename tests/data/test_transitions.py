@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ropeval.data import Dataset, make_problem
+from ropeval.data import Dataset, expected, make_problem
 from ropeval.errors import UserError
 from ropeval.policies import CallablePolicy, UniformPolicy
 
@@ -60,3 +60,10 @@ def test_same_seed_same_draws(columns):
 def test_gamma_outside_its_range_is_refused(columns, gamma):
     with pytest.raises(UserError, match="gamma"):
         make_problem(Dataset.from_columns(columns), UniformPolicy(-1, 1), gamma)
+
+
+def test_expected_values_by_weight():
+    values, weight = np.array([[1.0, 3.0], [2.0, 6.0]]), np.array([[0.25, 0.75], [1.0, 0.0]])
+    np.testing.assert_allclose(expected(values, weight), [2.5, 2.0])
+    np.testing.assert_allclose(expected(values, None), [2.0, 4.0])
+    np.testing.assert_allclose(expected(np.stack([values, -values], axis=2), weight), [[2.5, -2.5], [2.0, -2.0]])

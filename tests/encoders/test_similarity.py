@@ -201,3 +201,10 @@ def test_each_member_has_its_own_size_and_beta() -> None:
     assert (features[0, :, 4:] == 0).all()
     assert (features[1, :, 4:] != 0).any()
     assert not np.allclose(features[1], features[2], atol=1e-4)  # β differs and nothing else
+
+
+def test_encoders_draw_next_actions_by_their_weights():
+    next_x = jnp.broadcast_to(jnp.arange(3.0)[None, None, :, None], (2, 3000, 3, 1))
+    weight = jnp.broadcast_to(jnp.array([0.0, 0.2, 0.8])[None, None], (2, 3000, 3))
+    chosen = np.asarray(independent_actions(next_x, jax.random.key(0), weight)).reshape(-1)
+    np.testing.assert_allclose(np.bincount(chosen.astype(int), minlength=3) / 6000, [0.0, 0.2, 0.8], atol=0.02)

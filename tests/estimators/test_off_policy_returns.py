@@ -1,7 +1,5 @@
 """Off-policy returns against exact action values: fixed points, one step at a time, and when they are FQE."""
 
-from dataclasses import replace
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,12 +11,12 @@ from ropeval.estimators.fqe import fit_q, train_q
 from ropeval.estimators.off_policy_returns import (
     ReturnsConfig,
     carried,
-    check,
     coefficients,
     make_learner,
     notes_on,
     segment_return,
 )
+from ropeval.evaluation.methods import make_method
 from ropeval.learning.batches import followed
 from ropeval.learning.engine import Run, member_keys
 from ropeval.policies import CallablePolicy
@@ -139,10 +137,11 @@ def test_who_tells_no_probabilities_is_refused_where_they_are_asked_for():
     data = Chain().log(3)
     silent = CallablePolicy(lambda o, rng: rng.integers(2, size=len(o)), deterministic=False, name="silent")
     for kind in ("retrace", "tree-backup"):
-        with pytest.raises(ropeval.UserError, match=r"silent.*q-lambda"):
-            check(data, silent, kind)
-    check(data, silent, "q-lambda")
-    check(replace(data), Chain.policy(1.0).fitted(data.space), "retrace")
+        with pytest.raises(ropeval.UserError, match=f"silent.*{kind} needs"):
+            make_method(kind).check(data, silent)
+        make_method(kind).check(LinearQuadratic().log(3), LinearQuadratic().policy(0.0))  # nothing is asked for
+        make_method(kind).check(data, Chain.policy(1.0).fitted(data.space))
+    make_method("q-lambda").check(data, silent)
 
 
 def test_a_segment_return_is_that_of_a_plain_loop():

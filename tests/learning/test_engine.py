@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import jax
@@ -13,10 +12,9 @@ import numpy as np
 import pytest
 
 from ropeval.encoders import ENCODERS
-from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS, fqe
 from ropeval.learning import engine
-from ropeval.learning.checkpoint import Checkpoint, Snapshot
+from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Learner, Run, member_keys, train
 from tests.learning.small import FQE, ROPE, lq_problem
 
@@ -101,31 +99,6 @@ def test_resuming_gives_the_same_bits(problem, tmp_path, method):
     np.testing.assert_array_equal(curves.steps, expected_curves.steps)
     for name, curve in expected_curves.curves.items():
         np.testing.assert_array_equal(curves.curves[name], curve)
-
-
-def test_another_runs_checkpoint_is_not_used(problem, tmp_path):
-    estimates(problem, Run(member_keys(5, 2), checkpoint=Checkpoint(tmp_path, "one run")))
-    other = estimates(problem, Run(member_keys(0, 2), checkpoint=Checkpoint(tmp_path, "another run")))
-    np.testing.assert_array_equal(other, estimates(problem, Run(member_keys(0, 2))))
-
-
-def test_a_checkpoint_knows_the_seconds_of_all_attempts(tmp_path):
-    snapshot, now = Snapshot(jnp.zeros(1), 1, {}, np.array([-1])), time.monotonic()
-    Checkpoint(tmp_path, "run", now - 100).save("encoder", snapshot)
-    (tmp_path / ".estimator.npz.x.npz").write_bytes(b"cut short")
-    second = Checkpoint(tmp_path, "run", now - 30)
-    second.save("estimator", snapshot)
-    second.save("estimator", snapshot)  # its own seconds do not count again
-    assert 130 <= second.seconds < 160
-    assert 130 <= Checkpoint(tmp_path, "run").seconds < 160
-    assert Checkpoint(tmp_path, "another run").seconds < 100
-
-
-def test_a_checkpoint_that_does_not_fit_is_refused(problem, tmp_path):
-    checkpoint = Checkpoint(tmp_path, "run")
-    estimates(problem, Run(member_keys(0, 2), checkpoint=checkpoint))
-    with pytest.raises(UserError, match="does not fit"):
-        estimates(problem, Run(member_keys(0, 3), checkpoint=checkpoint))
 
 
 def test_a_diverging_member_is_marked_and_does_not_stop_the_others(problem):

@@ -8,7 +8,7 @@ import pytest
 
 from ropeval.errors import UserError
 from ropeval.policies import UniformPolicy, load_policy
-from ropeval.policies.given import as_policy, load_policies
+from ropeval.policies.given import load_policies
 from ropeval.policies.spec import Spec, parse_spec
 from tests.policies.hostile import FILES
 from tests.policies.samples import arrays, save
@@ -86,8 +86,3 @@ def test_functions_policies_words_and_names_in_python():
 def test_what_is_no_policy(given, message):
     with pytest.raises(UserError, match=message):
         load_policies(given)
-
-
-def test_a_function_whose_arguments_cannot_be_seen():
-    with pytest.raises(UserError, match="wrap it in CallablePolicy"):
-        as_policy(min)

@@ -17,7 +17,7 @@ def test_lines_bands_marks_and_points_beyond_the_panel():
     assert by_name["x", None]["y"].tolist() == [0.1, 2.0, 2.0]
     assert by_name["x", None]["marker"]["symbol"] == ["circle", "triangle-up", "triangle-up"]
     words = [a["text"] for a in figure["layout"]["annotations"]]
-    assert words == ["a $ b", "▲ lost diverged", "c"]
+    assert words == ["a $ b", "▲ diverged: lost", "c"]
     low, high = figure["layout"]["yaxis"]["range"]
     assert (low, high) == pytest.approx((np.log10(0.05), np.log10(2.0)), abs=1e-3)
     assert low < np.log10(0.05)  # else rounding would put what lies on the edge outside

@@ -1,12 +1,13 @@
 """What `ropeval evaluate` prints."""
 
+import re
 from dataclasses import replace
 from io import StringIO
 
 from rich.console import Console
 
-from ropeval.evaluation.result import Ranking
-from ropeval.report.terminal import print_ranking, print_results, ranking_table, results_table
+from ropeval.evaluation.result import Finding, Ranking
+from ropeval.report.terminal import print_ranking, print_results, ranking_table, results_table, spoken_against
 from tests.report.outcomes import estimate, estimates
 
 
@@ -33,8 +34,21 @@ def test_one_row_per_policy_and_method_and_the_truth_beside_it():
 def test_numbers_point_at_the_sentences_below():
     printed = text(print_results, estimates())
     assert printed.count("1 2") == 2  # of either policy's rope+fqe
-    assert "1  the representation collapsed; compare with mean-reward" in printed
-    assert "2  training had not settled; use more --steps" in printed
+    assert "1 ✖ severe  the representation collapsed; compare with mean-reward" in printed
+    assert "2 ▲ warning  training had not settled; use more --steps" in printed
+
+
+def test_the_worst_comes_first_and_each_severity_has_its_look():
+    findings = [Finding(f, f, f"a {f} thing", "") for f in ("note", "warning", "severe")]
+    results = [estimate("p", "fqe", 1.0, tuple(findings[:2])), estimate("q", "fqe", 1.0, tuple(findings))]
+    told = spoken_against(results)
+    assert list(told.values()) == ["severe", "warning", "note"]
+    cells = [row[-1] for row in results_table(results, list(told)).cells()]
+    assert [(cell.text, cell.tone) for cell in cells] == [("2 3", "warning"), ("1 2 3", "severe")]
+    console = Console(width=100, force_terminal=True, color_system="standard", file=StringIO())
+    print_results(results, console)
+    looks = [re.search(r"((?:\x1b\[[\d;]+m)+)\d [✖▲●]", line) for line in console.file.getvalue().splitlines()]
+    assert len({look[1] for look in looks if look}) == 3
 
 
 def test_the_probability_of_the_best_and_the_scores():

@@ -35,13 +35,13 @@ def test_latex():
 
 def test_html_sets_numbers_to_the_right_and_absence_as_a_dash():
     html = to_html(TABLE)
-    assert '<td class="number">12,346</td>' in html
+    assert '<td class="number" data-value="12345.678">12,346</td>' in html
     assert '<td class="number"><span aria-label="none">–</span></td>' in html
     assert '<th scope="row">b|&lt;i&gt;</th>' in html
-    assert '<td class="shaded" style="--share:0.250">0.25</td>' in html
-    assert '<td class="number"><strong>2.5</strong></td>' in html
+    assert '<td class="shaded" style="--share:0.250" data-value="0.25">0.25</td>' in html
+    assert '<td class="number" data-value="2.5"><strong>2.5</strong></td>' in html
     assert "<caption>A &amp; B. Said [below]. From a log.</caption>" in html
-    assert '<table class="whole">' in to_html(TABLE, whole=True)
+    assert '<table data-name="ab" class="whole">' in to_html(TABLE, whole=True)
     assert '<th scope="row"' not in to_html(TABLE, row_headers=False)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ropeval.cli.format_help import LOGS, FormatHelpCommand
+from ropeval.cli.format_help import LOGS
 from ropeval.cli.model_options import shown
 from ropeval.errors import UserError
 from ropeval.evaluation.options import Options
@@ -37,7 +37,7 @@ LogArgument = Annotated[
 ColumnsOption = Annotated[list[str] | None, shown(Options.model_fields["columns"])]
 
 
-@app.command(cls=FormatHelpCommand, epilog=EPILOG)
+@app.command(epilog=EPILOG)
 def info(
     log: LogArgument,
     columns: ColumnsOption = None,
@@ -66,7 +66,7 @@ def info(
         print(f"note: {notice}")
 
 
-@app.command(cls=FormatHelpCommand, epilog=EPILOG)
+@app.command(epilog=EPILOG)
 def convert(
     source: LogArgument,
     target: Annotated[
@@ -124,7 +124,7 @@ def convert(
     print(f"written to {target} ({kind})")
 
 
-@app.command(cls=FormatHelpCommand, epilog=EPILOG)
+@app.command(epilog=EPILOG)
 def check(log: LogArgument, columns: ColumnsOption = None) -> None:
     """Read a log whole and say what is wrong with it. Exit code 0: nothing; 1: warnings; 2: it cannot be used."""
     from ropeval.cli.progress import stderr

@@ -106,7 +106,8 @@ def evaluate(
     seen = dataset.observations[:NOTED]
     of_policies = [note for policy in session.policies for note in policy.notes(seen)]
     single_steps = options.gamma == 0 or said_flags(mapped).get("terminations", False)
-    for notice in (*dataset.notices, *log_warnings(dataset, single_steps), *of_policies):
+    left_out = [f"{name} is left out: {why}" for name, why in session.applicable.left_out.items()]
+    for notice in (*dataset.notices, *log_warnings(dataset, single_steps), *of_policies, *left_out):
         console.print(f"note: {notice}", highlight=False, markup=False)
     folder = out or Path("ropeval-results") / f"{Path(log).stem}-{session.fingerprint[:8]}"
     answer(session, folder, known, resume, overwrite, as_json=json)

@@ -6,8 +6,8 @@ from typing import Annotated, Any, TypeVar, get_args
 
 import typer
 from pydantic.fields import FieldInfo
+from typer.core import TyperCommand
 
-from ropeval.cli.format_help import FormatHelpCommand
 from ropeval.evaluation.options import Options, plain_type
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -53,7 +53,7 @@ def _default(field: FieldInfo) -> str:
     return f"  [default: {', '.join(value) if isinstance(value, tuple) else value}]"
 
 
-class UnderHeadings(FormatHelpCommand):
+class UnderHeadings(TyperCommand):
     """A command that shows its options under the headings that they name."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

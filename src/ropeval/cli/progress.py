@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column
 
 from ropeval.interrupts import stop_if_pressed
 
@@ -23,11 +24,17 @@ def stderr() -> Console:
 
 
 def percent_bar(console: Console, transient: bool = True) -> Progress:
-    """What is done, how much of it, since when, and how long it will take."""
+    """What is done, how much of it, since when, and how long it will take. A long name gives way, the time does not."""
     return Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, transient=transient,
+        *_name_and_bar(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn(), TextColumn("left"),
+        TimeRemainingColumn(), console=console, transient=transient, expand=True,
     )  # fmt: skip
+
+
+def _name_and_bar() -> tuple[TextColumn, BarColumn]:
+    """They share what the other columns leave."""
+    name = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=4))
+    return name, BarColumn(bar_width=None, table_column=Column(ratio=1))
 
 
 @contextmanager
@@ -69,9 +76,9 @@ def session_progress(session: "Session", console: Console) -> "Iterator[Report]"
 def collecting_progress(title: str, console: Console) -> Iterator[Callable[["Stream"], None]]:
     """One bar per policy that plays, with its rate in steps; yields the function to report streams to."""
     with Progress(
-        TextColumn("{task.description}"), BarColumn(bar_width=12),
+        *_name_and_bar(),
         TextColumn("{task.completed:,.0f}/{task.total:,.0f} {task.fields[unit]}"), TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(), TextColumn("left"), console=console, transient=True,
+        TimeRemainingColumn(), TextColumn("left"), console=console, transient=True, expand=True,
     ) as bar:  # fmt: skip
         console.print(f"collecting {title}", highlight=False)
         bars: dict[str, TaskID] = {}

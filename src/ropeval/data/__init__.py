@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from ropeval.data.columns import ColumnsWriter, open_columns, read_metadata, write_columns
-from ropeval.data.dataset import Dataset
-from ropeval.data.formats import LogLike, load_dataset
 from ropeval.lazy import import_when_used
 
 if TYPE_CHECKING:
+    from ropeval.data.columns import ColumnsWriter, open_columns, read_metadata, write_columns
+    from ropeval.data.dataset import Dataset
+    from ropeval.data.formats import LogLike, load_dataset
     from ropeval.data.problem import Log, Problem, make_problem
     from ropeval.data.transitions import Rows, Transitions, expected
 
@@ -27,10 +27,13 @@ __all__ = [
     "write_columns",
 ]
 
-# These need JAX; reading a log in a process of its own does not.
+# Help lists the formats without NumPy; and reading a log in a process of its own needs no JAX.
 __getattr__ = import_when_used(
     __name__,
     {
+        "ropeval.data.columns": ("ColumnsWriter", "open_columns", "read_metadata", "write_columns"),
+        "ropeval.data.dataset": ("Dataset",),
+        "ropeval.data.formats": ("LogLike", "load_dataset"),
         "ropeval.data.problem": ("Log", "Problem", "make_problem"),
         "ropeval.data.transitions": ("Rows", "Transitions", "expected"),
     },

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data.column_names import check_found
-from ropeval.data.probabilities import check_log_probs, from_propensities
+from ropeval.data.checked_columns import checked_columns
 from ropeval.errors import UserError
 from ropeval.files import release
 from ropeval.notebook import ShownInNotebook
@@ -19,6 +18,7 @@ from ropeval.policies.policy import Space
 
 Floats = NDArray[np.float32]
 HASHED = 1 << 18  # rows at a time
+STEPS = ("observations", "actions", "rewards", "terminations", "truncations", "next_observations")  # one row per step
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,17 +93,8 @@ class Dataset(ShownInNotebook):
     def sha256(self) -> str:
         """Hash of the content, not of the files: the same log in one file or in ten has the same hash."""
         digest = hashlib.sha256()
-        for array in (
-            self.observations,
-            self.actions,
-            self.rewards,
-            self.terminations,
-            self.truncations,
-            self.next_observations,
-            self.initial_observations,
-            self.starts,
-            self.log_probs,
-        ):
+        for column in (*STEPS, "initial_observations", "starts", "log_probs"):
+            array = getattr(self, column)
             if array is not None:
                 digest.update(f"{array.dtype}{array.shape}".encode())
                 for start in range(0, len(array), HASHED):
@@ -128,7 +119,8 @@ class Dataset(ShownInNotebook):
     @staticmethod
     def from_columns(columns: dict[str, NDArray[Any]], name: str = "log", notices: Sequence[str] = ()) -> "Dataset":
         """Check the columns of one log (Minari's names) and put its episodes in order."""
-        return _build(columns, name, list(notices))
+        said = list(notices)
+        return Dataset(**checked_columns(columns, name, said), name=name, notices=tuple(said))
 
     @staticmethod
     def concatenate(parts: Sequence["Dataset"], name: str = "log") -> "Dataset":
@@ -146,7 +138,8 @@ class Dataset(ShownInNotebook):
             return np.concatenate([getattr(p, column) for p in parts])
 
         return Dataset(
-            **{c: join(c) for c in _JOINED},
+            **{column: join(column) for column in STEPS},
+            initial_observations=join("initial_observations"),
             starts=np.concatenate(starts).astype(np.int64),
             log_probs=join("log_probs") if with_probs else None,
             num_actions=max(counts) if counts else None,
@@ -183,215 +176,3 @@ def merge_notices(notices: Iterable[str]) -> tuple[str, ...]:
         for place in (0, 1):
             sums[place] += int(counted[place + 1]) if counted else 0
     return tuple(f"{part} of {whole}{text}" if whole else text for text, (part, whole) in counts.items())
-
-
-_JOINED = (
-    "observations",
-    "actions",
-    "rewards",
-    "terminations",
-    "truncations",
-    "next_observations",
-    "initial_observations",
-)
-
-
-def _build(raw: dict[str, NDArray[Any]], name: str, notices: list[str]) -> Dataset:
-    columns = {key: np.asarray(value) for key, value in raw.items()}
-    check_found(columns, {}, sorted(columns), name)
-    steps = len(columns["rewards"]) if columns["rewards"].ndim else 0
-    if steps == 0:
-        raise UserError(f"{name}: the log is empty (rewards has no rows)")
-
-    observations = _matrix(columns, "observations", steps, name)
-    actions, num_actions = _actions(columns, steps, name)
-    rewards = _vector(columns, "rewards", steps, name)
-    terminations = _flags(columns, "terminations", steps, name)
-    known = "truncations" in columns  # otherwise every episode that did not terminate was cut off at its end
-    truncations = _flags(columns, "truncations", steps, name) if known else np.zeros(steps, bool)
-    log_probs = _log_probs(columns, steps, name, num_actions is not None, notices)
-    following = _matrix(columns, "next_observations", steps, name) if "next_observations" in columns else None
-    if following is not None and following.shape != observations.shape:
-        raise UserError(
-            f"{name}: next_observations has shape {following.shape}, observations {observations.shape}; they must agree"
-        )
-
-    order, starts = _episodes(columns, terminations | truncations, steps, name, notices)
-    observations, actions, rewards = observations[order], actions[order], rewards[order]
-    terminations, truncations = terminations[order], truncations[order]
-    log_probs = log_probs[order] if log_probs is not None else None
-    if not known:
-        truncations[starts[1:] - 1] = True
-    initial = observations[starts[:-1]]  # [E, S]
-
-    if following is not None:
-        following = following[order]
-    else:
-        last = starts[1:] - 1  # [E] final row of each episode
-        following = np.concatenate([observations[1:], observations[-1:]])
-        following[last] = observations[last]  # only kept where the episode terminated: its discount is 0
-        lost = last[~terminations[last]]
-        if len(lost):
-            keep = np.ones(steps, bool)
-            keep[lost] = False
-            notices.append(
-                f"{len(lost)} of {steps} steps were dropped: the last of an unterminated episode, whose "
-                "successor is not in the log (give next_observations to keep them)"
-            )
-            starts = np.concatenate([[0], np.cumsum(keep)])[starts]
-            observations, actions, rewards, following = (a[keep] for a in (observations, actions, rewards, following))
-            terminations, truncations = terminations[keep], truncations[keep]
-            cut = starts[1:][np.isin(last, lost) & (np.diff(starts) > 0)] - 1  # where these episodes now end
-            truncations[cut] = True
-            log_probs = log_probs[keep] if log_probs is not None else None
-            if not keep.any():
-                raise UserError(
-                    f"{name}: no step has a known successor (every episode is one unterminated step and "
-                    "there are no next_observations); add next_observations"
-                )
-    return Dataset(
-        observations=observations,
-        actions=actions,
-        rewards=rewards,
-        terminations=terminations,
-        truncations=truncations & ~terminations,  # both flags true: termination wins
-        next_observations=following,
-        initial_observations=initial,
-        starts=starts.astype(np.int64),
-        log_probs=log_probs,
-        num_actions=num_actions,
-        name=name,
-        notices=tuple(notices),
-    )
-
-
-def _episodes(
-    columns: dict[str, NDArray[Any]], ends: NDArray[np.bool_], steps: int, name: str, notices: list[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(order [N], starts [E+1]): the rows sorted into contiguous episodes, in order of first appearance."""
-    if "episode_ids" not in columns:
-        cuts = np.flatnonzero(ends) + 1
-        cuts = cuts if len(cuts) and cuts[-1] == steps else np.append(cuts, steps)
-        return np.arange(steps), np.concatenate([[0], cuts])
-    ids = columns["episode_ids"]
-    _check_rows(ids.reshape(-1) if ids.ndim == 2 and ids.shape[1] == 1 else ids, "episode_ids", steps, name)
-    if ids.dtype.kind == "f" and np.isnan(ids).any():
-        row = int(np.flatnonzero(np.isnan(ids.reshape(-1)))[0])
-        raise UserError(f"{name}: episode_ids is nan in row {row}; every step needs its episode")
-    _, first, group = np.unique(ids.reshape(-1), return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    order = np.argsort(rank[group], kind="stable")
-    if (order != np.arange(steps)).any():
-        notices.append("episodes were interleaved in the log; their rows were grouped by episode_ids")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rank[group]))])
-    inside = np.ones(steps, bool)
-    inside[starts[1:] - 1] = False
-    bad = np.flatnonzero(ends[order] & inside)
-    if len(bad):
-        row = int(order[bad[0]])
-        raise UserError(
-            f"{name}: row {row} ends its episode (terminations or truncations is true) but episode_ids "
-            f"{ids.reshape(-1)[row]!r} goes on after it; check the ids or the flags"
-        )
-    return order, starts
-
-
-def _check_rows(array: NDArray[Any], key: str, steps: int, name: str, ndim: int = 1) -> None:
-    if array.ndim != ndim:
-        shape = "[N]" if ndim == 1 else "[N, size]"
-        raise UserError(f"{name}: {key} has shape {array.shape}; expected {shape}")
-    if len(array) != steps:
-        raise UserError(
-            f"{name}: {key} has {len(array)} rows but rewards has {steps}; every column needs one row per step "
-            "(a column of T+1 observations per episode must be split into observations and next_observations)"
-        )
-
-
-def _numbers(array: NDArray[Any], key: str, name: str) -> Floats:
-    if array.dtype.kind not in "fiub":
-        raise UserError(f"{name}: {key} holds {array.dtype}, not numbers")
-    with np.errstate(over="ignore"):
-        result = array.astype(np.float32)
-    finite = np.isfinite(result)
-    if not finite.all():
-        at = tuple(int(i) for i in np.argwhere(~finite)[0])
-        where = f"row {at[0]}" + (f", column {at[1]}" if len(at) > 1 else "")
-        raise UserError(
-            f"{name}: {key} is {array[at]} at {where} ({int((~finite).sum())} such values); "
-            "every value must be finite: repair or drop those episodes"
-        )
-    return result
-
-
-def _vector(columns: dict[str, NDArray[Any]], key: str, steps: int, name: str) -> Floats:
-    array = columns[key]
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    _check_rows(array, key, steps, name)
-    return _numbers(array, key, name)
-
-
-def _matrix(columns: dict[str, NDArray[Any]], key: str, steps: int, name: str) -> Floats:
-    array = columns[key]
-    _check_rows(array, key, steps, name, ndim=2)
-    if array.shape[1] == 0:
-        raise UserError(f"{name}: {key} has shape {array.shape}; each row needs at least one number")
-    return _numbers(array, key, name)
-
-
-def _log_probs(
-    columns: dict[str, NDArray[Any]], steps: int, name: str, discrete: bool, notices: list[str]
-) -> Floats | None:
-    if "log_probs" in columns:
-        values = _vector(columns, "log_probs", steps, name)
-        check_log_probs(values, discrete, name)
-        return values
-    if "propensities" not in columns:
-        return None
-    notices.append("the log holds probabilities of its actions (propensities); their logarithms are used as log_probs")
-    return from_propensities(_vector(columns, "propensities", steps, name), discrete, name)
-
-
-def _flags(columns: dict[str, NDArray[Any]], key: str, steps: int, name: str) -> NDArray[np.bool_]:
-    values = _vector(columns, key, steps, name)
-    odd = np.flatnonzero((values != 0) & (values != 1))
-    if len(odd):
-        raise UserError(f"{name}: {key} is {values[odd[0]]:g} at row {odd[0]}; flags must be 0 or 1")
-    return values.astype(bool)
-
-
-def _actions(columns: dict[str, NDArray[Any]], steps: int, name: str) -> tuple[NDArray[Any], int | None]:
-    array = columns["actions"]
-    if array.dtype.kind not in "iu":
-        if array.ndim == 1:
-            array = array[:, None]
-        return _matrix({"actions": array}, "actions", steps, name), None
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise UserError(
-            f"{name}: actions are integers of shape {array.shape}; discrete actions are one integer per step "
-            "(continuous actions must be stored as floats)"
-        )
-    _check_rows(array, "actions", steps, name)
-    if array.min() < 0:
-        row = int(np.argmin(array))
-        raise UserError(f"{name}: actions is {array[row]} at row {row}; discrete actions count from 0")
-    count = int(array.max()) + 1
-    if "num_actions" in columns:
-        count, declared = _count(columns["num_actions"], name), count
-        if count < declared:
-            raise UserError(f"{name}: num_actions is {count} but action {declared - 1} occurs")
-    if count > 10_000:
-        raise UserError(f"{name}: actions go up to {count - 1}; are these really discrete actions?")
-    return array.astype(np.int32), count
-
-
-def _count(array: NDArray[Any], name: str) -> int:
-    """A number of actions, given as one whole number."""
-    found = array.reshape(-1)[0].item() if array.size == 1 and array.dtype.kind in "iuf" else None
-    if found is None or not float(found).is_integer():
-        held = str(array.reshape(-1)[0])[:40] if array.size == 1 else f"{array.size} values"
-        raise UserError(f"{name}: num_actions is {held}; expected one whole number")
-    return int(found)

@@ -13,7 +13,7 @@ from ropeval.errors import UserError, either
 
 LogLike = Dataset | str | Path | Table
 START = 512  # bytes by which a file is recognised
-LONGEST = 1000  # characters of a message: names and values in it may come from a hostile file
+READERS = {known: known.reader for known in FORMATS}  # imported here: nothing is while a file of strangers is read
 READS = either([known.about for known in FORMATS])
 
 
@@ -31,12 +31,8 @@ class Source(NamedTuple):
 
     def parts_here(self, mapped: Mapped) -> Iterator[Dataset]:
         """The same without a trial in a process of its own."""
-        try:
-            for part in self.format.read(self.path, mapped):
-                yield part.named(actions=mapped.get(ACTION_NAMES))
-        except UserError as error:
-            message = " ".join(str(error).split())
-            raise UserError(message if len(message) <= LONGEST else message[:LONGEST] + " …") from error
+        for part in READERS[self.format].read(self.path, mapped):
+            yield part.named(actions=mapped.get(ACTION_NAMES))
 
 
 def recognise(path: str | Path) -> Source:
@@ -44,14 +40,15 @@ def recognise(path: str | Path) -> Source:
     text, path = str(path), Path(path)
     if not path.exists():
         for known in FORMATS:
-            found = known.find(text) if known.find else None
+            find = getattr(READERS[known], "find", None)
+            found = find(text) if find else None
             if found is not None:
                 return Source(found, known)
         raise UserError(f"{text}: no such log; check the path")
     start = _start(path)
-    sure = (known for known in FORMATS if not known.guessed and known.recognises(path, start))
+    sure = (known for known in FORMATS if not known.guessed and READERS[known].recognises(path, start))
     named = (known for known in FORMATS if not known.guessed and path.is_file() and path.suffix in known.extensions)
-    guessed = (known for known in FORMATS if known.guessed and known.recognises(path, start))
+    guessed = (known for known in FORMATS if known.guessed and READERS[known].recognises(path, start))
     for candidates in (sure, named, guessed):
         for known in candidates:
             return Source(path, known)

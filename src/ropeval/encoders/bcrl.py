@@ -158,6 +158,7 @@ BCRL = Encoder(
     config=BcrlConfig,
     fit=fit,
     summary="linearly Bellman complete features; lspe is the estimator that they are made for",
+    before="lspe",
     presets={"paper": PAPER},
     spread=("learning_rate",),
 )

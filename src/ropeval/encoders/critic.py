@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data import Dataset, Problem
+from ropeval.data import Problem, needs
+from ropeval.data.needs import check_needs
 from ropeval.encoders.encoder import Encoded, Encoder
 from ropeval.errors import UserError
 from ropeval.learning.engine import Run
@@ -28,16 +29,8 @@ class CriticConfig(PartConfig):
     """Nothing to choose."""
 
 
-def check(dataset: Dataset, policy: Policy) -> None:
-    if not policy.has_features:
-        raise UserError(
-            f"policy {policy.name}: it has no action-value network to take features from; critic needs a policy "
-            "file with critic_target/qf0/… (Stable-Baselines3), or a Policy with a method features"
-        )
-
-
 def fit(problem: Problem, config: CriticConfig, run: Run) -> Encoded:
-    check(problem.dataset, problem.policy)
+    check_needs(CRITIC.name, CRITIC.needs, problem.dataset, problem.policy)
     ask = partial(critic_features, problem.policy)
     logged = problem.pairs.logged
     squares, count = 0.0, 0
@@ -66,5 +59,5 @@ CRITIC = Encoder(
     config=CriticConfig,
     fit=fit,
     summary="penultimate layer of the policy's own action-value network, where its file has one",
-    check=check,
+    needs=(needs.CRITIC,),
 )

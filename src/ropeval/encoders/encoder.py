@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ropeval.data import Dataset, Problem, Transitions
+from ropeval.data.needs import Need
 from ropeval.learning.engine import Run, Trained
 from ropeval.policies import Policy
 from ropeval.settings import PartConfig
@@ -25,8 +26,10 @@ class Encoder:
     config: type[PartConfig]
     fit: Callable[[Problem, Any, Run], Encoded]
     summary: str
+    before: str = "fqe"  # the estimator that it is usually put before
     presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # preset name -> overrides
-    check: Callable[[Dataset, Policy], None] | None = None  # refuses, before any work, what it cannot encode
+    needs: tuple[Need, ...] = ()  # of the log and the policy: refused, before any work, where it is not there
+    check: Callable[[Dataset, Policy], None] | None = None  # refuses what no need can say
     spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own
 
     def __call__(self, problem: Problem, config: PartConfig, run: Run) -> Encoded:

@@ -21,9 +21,9 @@ from jax import Array
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Problem
+from ropeval.data.needs import PROBABILITIES, STOCHASTIC, Need, check_needs
 from ropeval.encoders.encoder import Encoded, Encoder
 from ropeval.encoders.similarity import PAPER, SPREAD, Metric, SimilarityConfig, fit_metric
-from ropeval.errors import UserError
 from ropeval.learning.engine import Run
 from ropeval.policies import Policy
 from ropeval.policies.policy import log_probs
@@ -70,7 +70,7 @@ def mico(problem: Problem) -> Metric:
     row of a cut-off episode is left out.
     """
     dataset = problem.dataset
-    has_next_actions(dataset, problem.policy)
+    check_needs("mico", (NEXT_ACTIONS,), dataset, problem.policy)
     known = followed(dataset)
     keep = np.flatnonzero(known | dataset.terminations)  # [n]
     stand_in = np.random.default_rng(0).integers(len(dataset), size=len(keep))
@@ -85,12 +85,17 @@ def followed(dataset: Dataset) -> NDArray[np.bool_]:
     return known
 
 
-def has_next_actions(dataset: Dataset, policy: Policy) -> None:
-    if not (followed(dataset) | dataset.terminations).any():
-        raise UserError(
-            f"{dataset.name}: mico needs the behaviour's next action, but no step of this log is followed by "
-            "another of its episode; use an encoder that asks the evaluation policy, such as rope"
-        )
+def _no_next_actions(dataset: Dataset, policy: Policy) -> str | None:
+    if (followed(dataset) | dataset.terminations).any():
+        return None
+    return f"{dataset.name}: no step of this log is followed by another of its episode"
+
+
+NEXT_ACTIONS = Need(
+    "the behaviour's next action",
+    _no_next_actions,
+    "use an encoder that asks the evaluation policy, such as rope",
+)
 
 
 # --- PSM ------------------------------------------------------------------------------------------------------
@@ -99,17 +104,6 @@ def has_next_actions(dataset: Dataset, policy: Policy) -> None:
 def psm(problem: Problem) -> Metric:
     """The policy similarity metric: pairs are alike where the evaluation policy acts alike. Rewards do not enter."""
     return Metric(problem.transitions.with_reward(policy_signal(problem)))
-
-
-def has_probabilities(dataset: Dataset, policy: Policy) -> None:
-    """Refuse a policy that cannot tell how probable its actions are."""
-    if policy.has_probabilities:
-        return
-    why = "it is deterministic and has no density" if policy.deterministic else "it has no log_prob"
-    raise UserError(
-        f"policy {policy.name}: psm compares probabilities of actions, but {why}; "
-        "use an encoder that only draws actions, such as rope"
-    )
 
 
 def policy_signal(problem: Problem) -> NDArray[np.float32]:
@@ -127,7 +121,7 @@ def policy_signal(problem: Problem) -> NDArray[np.float32]:
     choice, at even odds.
     """
     dataset, policy = problem.dataset, problem.policy
-    has_probabilities(dataset, policy)
+    check_needs("psm", (STOCHASTIC, PROBABILITIES), dataset, policy)
     log_prob = log_probs(policy, dataset.observations, dataset.actions)
     if dataset.num_actions is not None:
         return np.exp(log_prob).astype(np.float32)
@@ -189,9 +183,9 @@ def _entry(
     metric: Callable[[Problem], Metric],
     summary: str,
     config: type[SimilarityConfig] = SimilarityConfig,
-    check: Callable[[Dataset, Policy], None] | None = None,
+    needs: tuple[Need, ...] = (),
 ) -> Encoder:
-    return Encoder(name, config, partial(_fit, metric), summary, presets={"paper": PAPER}, check=check, spread=SPREAD)
+    return Encoder(name, config, partial(_fit, metric), summary, presets={"paper": PAPER}, needs=needs, spread=SPREAD)
 
 
 METRICS = (
@@ -199,14 +193,12 @@ METRICS = (
     _entry(
         "rope-range", rope, "rope with its metric scaled to the range that the network can express", RopeRangeConfig
     ),
-    _entry(
-        "mico", mico, "state-action similarity under the behaviour policy (a rival of rope)", check=has_next_actions
-    ),
+    _entry("mico", mico, "state-action similarity under the behaviour policy (a rival of rope)", needs=(NEXT_ACTIONS,)),
     _entry(
         "psm",
         psm,
         "similarity of how the evaluation policy acts; ignores rewards (a rival of rope)",
-        check=has_probabilities,
+        needs=(STOCHASTIC, PROBABILITIES),
     ),
     _entry(
         "random-metric",

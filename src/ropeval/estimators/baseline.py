@@ -52,6 +52,7 @@ MEAN_REWARD = Estimator(
     mean_reward,
     "the log's mean reward/(1−γ); ignores the policy",
     takes_features=False,
+    family="baselines",
     sees_policy=False,
 )
 MEAN_RETURN = Estimator(
@@ -60,5 +61,6 @@ MEAN_RETURN = Estimator(
     mean_return,
     "mean discounted return of the logged episodes; ignores the policy",
     takes_features=False,
+    family="baselines",
     sees_policy=False,
 )

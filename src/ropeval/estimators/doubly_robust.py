@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from pydantic import PositiveInt
 
 from ropeval.data import Problem
+from ropeval.data.needs import WEIGHTS
 from ropeval.estimators.behaviour import Behaviour, BehaviourConfig
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.fqe import FQE, FQEConfig, fit_q
 from ropeval.estimators.importance import (
     Counts,
     Episodes,
-    check,
     effective_sample,
     make_weights,
     prepare,
@@ -94,7 +94,8 @@ def _entry(name: str, weighted: bool, summary: str) -> Estimator:
         summary,
         takes_features=True,
         presets=FQE.presets,
-        check=check,
+        family="doubly robust",
+        needs=WEIGHTS,
         spread=FQE.spread,
         prepare=prepare,
     )

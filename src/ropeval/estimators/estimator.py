@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Log, Problem
+from ropeval.data.needs import Need
 from ropeval.learning.engine import Run, Trained
 from ropeval.learning.prepare import prepared
 from ropeval.policies import Policy
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
+OTHERS = "others"
 REPLICATES = 400  # resampled logs where an estimate costs next to nothing
 
 
@@ -76,7 +78,9 @@ class Estimator:
     summary: str
     takes_features: bool  # whether an encoder can stand before it
     presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # preset name -> overrides
-    check: Callable[[Dataset, Policy], None] | None = None  # refuses, before any work, what it cannot answer
+    family: str = OTHERS  # under which `ropeval methods` lists it
+    needs: tuple[Need, ...] = ()  # of the log and the policy: refused, before any work, where it is not there
+    check: Callable[[Dataset, Policy], None] | None = None  # refuses what no need can say
     spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own
     sees_policy: bool = True  # whether the answer depends on the policy at all
 

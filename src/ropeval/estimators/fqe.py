@@ -35,6 +35,7 @@ from ropeval.settings import PartConfig
 Floats = NDArray[np.float64]
 Value = Callable[[Any, Array], Array]  # (network, features of pairs) -> their values
 Loss = Callable[[MLP, MLP, Rows, Hyper], Array]
+FAMILY = "fitted Q"
 FEWEST_STEPS = 3_000  # however small the log is
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
 
@@ -252,7 +253,16 @@ def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
 
 def _entry(name: str, config: type[FQEConfig], summary: str, **paper: int) -> Estimator:
     presets = {"paper": PAPER | paper, "dope": DOPE}
-    return Estimator(name, config, estimate, summary, takes_features=True, presets=presets, spread=("learning_rate",))
+    return Estimator(
+        name,
+        config,
+        estimate,
+        summary,
+        takes_features=True,
+        family=FAMILY,
+        presets=presets,
+        spread=("learning_rate",),
+    )
 
 
 FQE = _entry("fqe", FQEConfig, "fitted Q-evaluation")

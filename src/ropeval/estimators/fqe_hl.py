@@ -20,7 +20,7 @@ from pydantic import Field, NonNegativeFloat
 
 from ropeval.data import Problem, Rows
 from ropeval.estimators.estimator import Estimated, Estimator
-from ropeval.estimators.fqe import FQEConfig, Value, bootstrapped, reward_unit, td_learner, train_q
+from ropeval.estimators.fqe import FAMILY, FQEConfig, Value, bootstrapped, reward_unit, td_learner, train_q
 from ropeval.estimators.world.prepared import log_returns
 from ropeval.learning.engine import Hyper, Learner, Run
 from ropeval.learning.networks import MLP
@@ -119,5 +119,6 @@ FQE_HL = Estimator(
     estimate,
     "fqe by cross-entropy on a histogram of what the log's returns span",
     takes_features=True,
+    family=FAMILY,
     spread=("learning_rate",),
 )

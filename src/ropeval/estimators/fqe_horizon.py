@@ -17,15 +17,14 @@ from jax import Array
 from jaxtyping import Float
 from pydantic import PositiveInt
 
-from ropeval.data import Dataset, Log, Problem, Rows, expected
+from ropeval.data import Log, Problem, Rows, expected
 from ropeval.estimators.estimator import Estimated, Estimator
-from ropeval.estimators.fqe import FQEConfig, Value, reward_unit, td_learner, train_q
-from ropeval.estimators.log_value import LogValue, LogValueConfig, check_states_fit, log_value
+from ropeval.estimators.fqe import FAMILY, FQEConfig, Value, reward_unit, td_learner, train_q
+from ropeval.estimators.log_value import STATES_HELD, LogValue, LogValueConfig, log_value
 from ropeval.estimators.world.prepared import LOG_VALUE, log_value_steps
 from ropeval.learning.engine import Hyper, Learner, Run
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import huber
-from ropeval.policies import Policy
 
 HORIZONS, MOST = 2.0, 256  # heads: so many times 1/(1−γ), which leaves e⁻² of the value to V_b; and never more
 LARGE_TAIL = 0.25
@@ -76,10 +75,6 @@ def make_learner(config: FQEHorizonConfig, dim: int, gamma: float, low: float = 
     return td_learner(config, dim, value_function(gamma), loss, outputs=config.heads(gamma))
 
 
-def check(dataset: Dataset, policy: Policy) -> None:
-    check_states_fit(dataset, "fqe-horizon")
-
-
 def prepare(log: Log, config: FQEHorizonConfig, run: Run) -> LogValue:
     steps = log_value_steps(config.steps_for(len(log.dataset)))
     return log_value(log, LogValueConfig(steps=steps, batch=config.batch, width=config.width), run)
@@ -107,7 +102,8 @@ FQE_HORIZON = Estimator(
     estimate,
     "fqe with one head per horizon: none bootstraps from itself, and the log's own value ends it",
     takes_features=True,
-    check=check,
+    family=FAMILY,
+    needs=(STATES_HELD,),
     spread=("learning_rate",),
     prepare=prepare,
 )

@@ -23,7 +23,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Log, Problem
-from ropeval.errors import UserError
+from ropeval.data.needs import WEIGHTS, check_needs
 from ropeval.estimators.behaviour import Behaviour, BehaviourConfig, fit_behaviour
 from ropeval.estimators.estimator import EffectiveSize, Estimated, Estimator, replicated
 from ropeval.learning.engine import Run, Trained
@@ -165,18 +165,7 @@ def make_weights(problem: Problem, behaviour: Behaviour | None) -> Weights:
 
 def check(dataset: Dataset, policy: Policy) -> None:
     """Importance sampling needs the evaluation policy's probabilities."""
-    if policy.deterministic and dataset.num_actions is None:
-        raise UserError(
-            f"policy {policy.name}: it is deterministic, so its actions have no densities to weigh the log by; is, "
-            "wis, pdis, wpdis, sope, dr, wdr and magic need a stochastic policy or discrete actions: leave them out "
-            "(fqe takes any policy)"
-        )
-    if not policy.has_probabilities:
-        raise UserError(
-            f"policy {policy.name}: it cannot tell the probability of an action; is, wis, pdis, wpdis, sope, "
-            "dr, wdr and magic need log_prob(observations, actions) -> [n]: give it to CallablePolicy, set it as an attribute of the "
-            "function, or leave these methods out"
-        )
+    check_needs("importance sampling", WEIGHTS, dataset, policy)
 
 
 # --- the four averages, over the episodes of a resample's counts ---------------------------------------------
@@ -308,7 +297,16 @@ def cut_off_note(problem: Problem) -> tuple[str, ...]:
 
 def _entry(name: str, average: Average, per_decision: bool, summary: str) -> Estimator:
     run = partial(estimate, average=average, per_decision=per_decision)
-    return Estimator(name, ImportanceConfig, run, summary, takes_features=False, check=check, prepare=prepare)
+    return Estimator(
+        name,
+        ImportanceConfig,
+        run,
+        summary,
+        takes_features=False,
+        family="importance sampling",
+        needs=WEIGHTS,
+        prepare=prepare,
+    )
 
 
 IS = _entry("is", ordinary_trajectory, False, "importance sampling of whole episodes")

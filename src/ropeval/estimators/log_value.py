@@ -7,7 +7,6 @@ fit serves them all.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,12 +17,13 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from ropeval.data import Dataset, Log, Rows, Transitions
+from ropeval.data.needs import Need
 from ropeval.data.transitions import fits
-from ropeval.errors import UserError
 from ropeval.estimators.world.network import Sizes, make_value_learner
 from ropeval.estimators.world.prepared import LOG_VALUE, log_returns
 from ropeval.learning.engine import Run, Trained, train
 from ropeval.learning.prepare import prepared
+from ropeval.policies import Policy
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
@@ -45,13 +45,15 @@ class LogValue:
     trained: Trained
 
 
-def check_states_fit(dataset: Dataset, method: str) -> None:
-    """Who learns of states alone holds them all, each with a neighbour in time."""
-    if not fits(dataset.observations.shape, dataset.observations.shape):
-        raise UserError(
-            f"method {method}: the {len(dataset):,} states of the log are more than can be held in memory, and it does "
-            "not stream them; give it a part of the episodes, or take fqe, fqe-hl, retrace or wpdis"
-        )
+def _too_many_states(dataset: Dataset, policy: Policy) -> str | None:
+    if fits(dataset.observations.shape, dataset.observations.shape):
+        return None
+    return f"log {dataset.name}: its {len(dataset):,} states are more than can be held in memory"
+
+
+STATES_HELD = Need(  # each with a neighbour in time
+    "the log's states in memory", _too_many_states, "give it a part of the episodes, or take fqe, which streams them"
+)
 
 
 def log_value(log: Log, config: LogValueConfig, run: Run) -> LogValue:
@@ -71,13 +73,9 @@ def fit_log_value(log: Log, config: LogValueConfig, run: Run) -> LogValue:
     hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
     trained = train(make_value_learner(sizes, states.shape[1]), data, hyper, config.steps, run)
     centre, spread, low, high = (float(each) for each in returns.scale)
-    values = np.asarray(data.values(_value(), trained.state.target, "next_x"), np.float64)[..., 0]  # [M, N]
+    values = np.asarray(data.values(_value, trained.state.target, "next_x"), np.float64)[..., 0]  # [M, N]
     return LogValue(np.clip(centre + spread * values, low, high), trained)
 
 
-@lru_cache(maxsize=1)
-def _value() -> Any:
-    def value(net: Any, state: Array) -> Array:
-        return net(state)[0]
-
-    return value
+def _value(net: Any, state: Array) -> Array:
+    return net(state)[0]

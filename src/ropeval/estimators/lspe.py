@@ -345,5 +345,6 @@ LSPE = Estimator(
     estimate=estimate,
     summary="least-squares policy evaluation: q linear in the features",
     takes_features=True,
+    family="least squares",
     presets={"paper": PAPER},
 )

@@ -21,7 +21,7 @@ from ropeval.estimators.behaviour import Behaviour
 from ropeval.estimators.doubly_robust import WDR, DoublyRobustConfig, temporal_differences
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.fqe import fit_q
-from ropeval.estimators.importance import Counts, Episodes, check, effective_sample, make_weights, prepare
+from ropeval.estimators.importance import Counts, Episodes, effective_sample, make_weights, prepare
 from ropeval.learning.engine import Run
 
 Floats = NDArray[np.float64]
@@ -139,7 +139,8 @@ MAGIC = Estimator(
     "a blend of fitted q and weighted doubly robust, by the errors that each is likely to have",
     takes_features=True,
     presets=WDR.presets,
-    check=check,
+    family=WDR.family,
+    needs=WDR.needs,
     spread=WDR.spread,
     prepare=prepare,
 )

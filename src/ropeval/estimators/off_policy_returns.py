@@ -16,6 +16,7 @@ An action from a continuum has a density but no probability. So tree-backup's c 
 either policy is deterministic. They say so. π_b is the log's `log_probs`, or is fitted where it has none.
 """
 
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Annotated, Literal
 
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 from pydantic import Field, PositiveInt
 
 from ropeval.data import Dataset, Problem, Rows, expected
-from ropeval.errors import UserError
+from ropeval.data.needs import PROBABILITIES, PROPENSITIES, Need
 from ropeval.estimators.behaviour import Behaviour, BehaviourConfig
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.fqe import (
@@ -136,17 +137,6 @@ def carried(steps: Float[Floats, "M N"], starts: NDArray[np.int64]) -> Float[Flo
     return result
 
 
-def check(dataset: Dataset, policy: Policy, kind: Kind) -> None:
-    """A stochastic policy must tell its probabilities, where they are asked for."""
-    asked = dataset.num_actions is not None or (kind == "retrace" and not policy.deterministic)
-    if kind != "q-lambda" and asked and not policy.has_probabilities:
-        raise UserError(
-            f"policy {policy.name}: it cannot tell the probability of an action; {kind} needs log_prob(observations, "
-            "actions) -> [n]: give it to CallablePolicy, set it as an attribute of the function, or take fqe or "
-            "q-lambda, which do without"
-        )
-
-
 def estimate(
     problem: Problem, config: ReturnsConfig, run: Run, behaviour: Behaviour | None = None, *, kind: Kind
 ) -> Estimated:
@@ -193,18 +183,31 @@ def notes_on(
     return (*notes, f"{kind} reduces to fqe here: {why}")
 
 
+def _chances(dataset: Dataset, policy: Policy, kind: Kind) -> str | None:
+    """Where none is asked for, none is missed: a continuum has no probabilities, nor a deterministic policy on one."""
+    if dataset.num_actions is None and (kind == "tree-backup" or policy.deterministic):
+        return None
+    return PROBABILITIES.missing(dataset, policy)
+
+
 def _entry(kind: Kind, summary: str) -> Estimator:
-    fits = kind == "retrace"
+    chances = replace(PROBABILITIES, missing=partial(_chances, kind=kind))
+    needs: dict[Kind, tuple[Need, ...]] = {
+        "retrace": (PROPENSITIES, chances),
+        "tree-backup": (chances,),
+        "q-lambda": (),
+    }
     return Estimator(
         kind,
-        RetraceConfig if fits else ReturnsConfig,
+        RetraceConfig if kind == "retrace" else ReturnsConfig,
         partial(estimate, kind=kind),
         summary,
         takes_features=True,
         presets=FQE.presets,
-        check=partial(check, kind=kind),
+        family=FQE.family,
+        needs=needs[kind],
         spread=FQE.spread,
-        prepare=prepare if fits else None,
+        prepare=prepare if kind == "retrace" else None,
     )
 
 

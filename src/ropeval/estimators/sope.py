@@ -26,12 +26,13 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from pydantic import NonNegativeInt
 
-from ropeval.data import Dataset, Problem, Rows, Transitions
+from ropeval.data import Problem, Rows, Transitions
 from ropeval.estimators.behaviour import Behaviour
 from ropeval.estimators.doubly_robust import DoublyRobustConfig
 from ropeval.estimators.estimator import EffectiveSize, Estimated, Estimator
-from ropeval.estimators.fqe import Value, td_learner
+from ropeval.estimators.fqe import td_learner
 from ropeval.estimators.importance import (
+    WPDIS,
     Counts,
     Episodes,
     Weights,
@@ -40,12 +41,10 @@ from ropeval.estimators.importance import (
     prepare,
     weighted_per_decision,
 )
-from ropeval.estimators.importance import check as check_weights
-from ropeval.estimators.log_value import check_states_fit
+from ropeval.estimators.log_value import STATES_HELD
 from ropeval.learning.engine import Hyper, Learner, Run, Trained, train
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import huber
-from ropeval.policies import Policy
 
 Floats = NDArray[np.float64]
 
@@ -56,21 +55,16 @@ class SOPEConfig(DoublyRobustConfig):
     trajectory: NonNegativeInt = 5  # n
 
 
-def check(dataset: Dataset, policy: Policy) -> None:
-    check_weights(dataset, policy)
-    check_states_fit(dataset, "sope")
-
-
 # --- the ratio of states --------------------------------------------------------------------------------------
 
 
+def score(w: MLP, x: Float[Array, "*batch S"]) -> Float[Array, "*batch"]:
+    return w(x)[..., 0]
+
+
 def visited(w: MLP, x: Float[Array, "*batch S"]) -> Float[Array, "*batch"]:
-    return jax.nn.softplus(w(x)[..., 0])
-
-
-@lru_cache(maxsize=1)
-def value_function() -> Value:
-    return visited
+    """w(s) = log(1 + exp(score)), which is never negative."""
+    return jax.nn.softplus(score(w, x))
 
 
 @lru_cache(maxsize=64)
@@ -114,8 +108,8 @@ def fit_states(
     learner = make_learner(config, int(data.rows.x.shape[1]))
     trained = train(learner, data, hyper, config.steps_for(data.size), run)
     curves = {name: points for name, points in trained.curves.items() if name != "estimate"}  # w is no value
-    found = data.values(value_function(), trained.state.target, "x")
-    return np.asarray(found, np.float64), replace(trained, curves=curves)
+    scores = np.asarray(data.values(score, trained.state.target, "x"), np.float64)
+    return np.logaddexp(0.0, scores), replace(trained, curves=curves)
 
 
 # --- the estimate ---------------------------------------------------------------------------------------------
@@ -195,7 +189,8 @@ SOPE = Estimator(
     estimate,
     "importance sampling of the last steps, and a learned ratio of states for all before",
     takes_features=False,
-    check=check,
+    family=WPDIS.family,
+    needs=(*WPDIS.needs, STATES_HELD),
     spread=("learning_rate",),
     prepare=prepare,
 )

@@ -15,13 +15,13 @@ from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
 from ropeval.evaluation.conclude import conclude
-from ropeval.evaluation.diagnosis.diagnose import diagnose
-from ropeval.evaluation.diagnosis.evidence import Evidence
+from ropeval.evaluation.diagnosis.diagnose import diagnose, evidence_of
 from ropeval.evaluation.fit import fit
-from ropeval.evaluation.methods import Method, make_methods
+from ropeval.evaluation.methods import ALL, Method, make_methods
 from ropeval.evaluation.options import Options, make_options, takes_options
 from ropeval.evaluation.result import Coverage, Estimate, curve_rows, finite_or_none
 from ropeval.evaluation.tune import tune
+from ropeval.evaluation.verdict.signs import read_signs
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples
@@ -52,8 +52,8 @@ def evaluate(
     if "key" in options:  # what the seed was called before
         options["seed"] = options.pop("key")
     chosen = make_options({**options, "method": method})
-    if len(chosen.method) > 1:
-        raise UserError(f"method is {method!r}; ask for one at a time")
+    if len(chosen.method) > 1 or chosen.method[0].lower() == ALL:
+        raise UserError(f"method is {method!r}; ask for one at a time; compare takes several")
     if chosen.columns:
         raise UserError("columns: this log has been read already; give them to load_dataset")
     (made,) = make_methods(chosen)
@@ -100,17 +100,10 @@ def answer(
     config |= {"trained_steps": taken} if taken else {}  # a small log may ask for fewer than the settings say
     said = conclude(fitted, method, resamples, options.level, options.interval)
 
-    sees_policy = ESTIMATORS[method.estimator].sees_policy
-    if covered is None and sees_policy:
+    if covered is None and ESTIMATORS[method.estimator].sees_policy:
         covered = coverage.measure(raw)
-    found = diagnose(
-        Evidence(
-            problem, said.value, said.diverged, trained, estimated, run, fitted.features,
-            coverage=covered if sees_policy else None,
-            remarks=fitted.remarks,
-            bounds=said.bounds,
-        )
-    )  # fmt: skip
+    evidence = evidence_of(fitted, method, run, said, covered)
+    found = diagnose(evidence)
     return Estimate(
         policy=problem.policy.name,
         policy_kind=problem.policy.kind,
@@ -131,6 +124,7 @@ def answer(
         replicates=[finite_or_none(v) for v in said.replicates] if resamples else [],
         left_out=[int(i) for i in np.flatnonzero(said.left_out)],
         extras=estimated.extras,
+        signs=read_signs(evidence, said),
     )
 
 

@@ -1,11 +1,13 @@
 """Methods by name: an estimator, or `encoder+estimator`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from ropeval.data import Dataset
+from ropeval.data.needs import check_needs
 from ropeval.encoders import ENCODERS, Encoder
-from ropeval.errors import UserError, unknown_name
+from ropeval.errors import UserError, bare, unknown_name
 from ropeval.estimators import ESTIMATORS, Estimator
 from ropeval.evaluation.options import Options, Preset
 from ropeval.plugins import load_methods
@@ -14,6 +16,7 @@ from ropeval.settings import Overrides, PartConfig, make_config
 
 PRESETS: tuple[str, ...] = get_args(Preset)
 ALIASES = {"model": "world"}  # what a method was called before
+ALL = "all"  # instead of a name: all that apply to the log
 
 
 def parts() -> dict[str, Encoder | Estimator]:
@@ -31,6 +34,12 @@ class Method:
     estimator: str
     configs: dict[str, PartConfig]  # by part name
 
+    @property
+    def entries(self) -> list[Encoder | Estimator]:
+        """What the registries hold of its parts, in the order of the work."""
+        encoder = [] if self.encoder is None else [ENCODERS[self.encoder]]
+        return [*encoder, ESTIMATORS[self.estimator]]
+
     def describe(self) -> dict[str, Any]:
         return {part: config.model_dump() for part, config in self.configs.items()}
 
@@ -43,16 +52,14 @@ class Method:
     @property
     def spread(self) -> list[str]:
         """Every `part.field` of which the members of one run may have values of their own."""
-        encoder = ENCODERS[self.encoder].spread if self.encoder is not None else ()
-        own = [f"{self.encoder}.{field}" for field in encoder]
-        return own + [f"{self.estimator}.{field}" for field in ESTIMATORS[self.estimator].spread]
+        return [f"{entry.name}.{field}" for entry in self.entries for field in entry.spread]
 
     def check(self, dataset: Dataset, policy: Policy) -> None:
         """Refuse a policy that the method cannot judge, before any work is done."""
-        encoder = ENCODERS[self.encoder].check if self.encoder is not None else None
-        for refuse in (encoder, ESTIMATORS[self.estimator].check):
-            if refuse is not None:
-                refuse(dataset, policy)
+        for entry in self.entries:
+            check_needs(entry.name, entry.needs, dataset, policy)
+            if entry.check is not None:
+                entry.check(dataset, policy)
 
 
 def available_methods() -> list[str]:
@@ -67,15 +74,28 @@ def available_methods() -> list[str]:
     return [*ESTIMATORS, *composed]
 
 
+def usual_methods() -> list[str]:
+    """Every estimator, and every encoder before the estimator that it is usually put before."""
+    load_methods()
+    return [*ESTIMATORS, *(f"{name}+{encoder.before}" for name, encoder in ENCODERS.items())]
+
+
+def known_name(name: str) -> str:
+    """The method that is meant, whatever the case, underscores and hyphens; as it is, where none is."""
+    load_methods()
+    known = {bare(part): part for part in (*ALIASES, *ENCODERS, *ESTIMATORS)}
+    whole = "+".join(known.get(bare(part), part) for part in name.split("+"))
+    return ALIASES.get(whole, whole)
+
+
 def make_method(name: str, overrides: Overrides | None = None, preset: str = "default") -> Method:
     """`fqe`, `rope+fqe`, … with the settings of a preset and overrides `{"fqe": {"steps": 1000}}` on top."""
     if preset not in PRESETS:
         raise unknown_name("preset", preset, list(PRESETS))
-    load_methods()
-    name = ALIASES.get(name, name)
+    name = known_name(name)
     encoder, plus, estimator = name.rpartition("+")
     if estimator not in ESTIMATORS or (plus and encoder not in ENCODERS):
-        raise unknown_name("method", name, available_methods())
+        raise unknown_name("method", name, available_methods() if plus else usual_methods())
     if plus and not ESTIMATORS[estimator].takes_features:
         raise UserError(f"method {name!r}: {estimator} takes no features, so no encoder can stand before it")
     chosen_parts: dict[str, Any] = {estimator: ESTIMATORS[estimator]}
@@ -99,15 +119,37 @@ def check_overrides(overrides: Overrides) -> None:
 
 
 def make_methods(options: Options) -> list[Method]:
-    """The methods that are asked for, each once. Settings that would change none of them are refused."""
+    """The methods that are asked for by name, each once. Settings that would change none of them are refused."""
+    return _make_all(options, [known_name(name) for name in options.method])
+
+
+class Applicable(NamedTuple):
+    methods: list[Method]
+    left_out: dict[str, str]  # of "all": by name, the reason why it does not apply
+
+
+def applicable_methods(options: Options, dataset: Dataset, policies: Sequence[Policy]) -> Applicable:
+    """The same for a log and its policies, `all` included. Who is asked for by name is not left out but refused."""
+    named = [known_name(name) for name in options.method if bare(name) != ALL]
+    every = usual_methods() if len(named) < len(options.method) else []
+    left_out: dict[str, str] = {}
+    for name in every:
+        try:
+            for policy in policies:
+                make_method(name).check(dataset, policy)
+        except UserError as error:
+            left_out[name] = str(error)
+    return Applicable(_make_all(options, [*named, *(name for name in every if name not in left_out)]), left_out)
+
+
+def _make_all(options: Options, wanted: Sequence[str]) -> list[Method]:
     check_overrides(options.settings)
     overrides = dict(options.settings)
     if options.steps is not None:
         for part, entry in parts().items():
             if "steps" in entry.config.model_fields:
                 overrides[part] = {"steps": options.steps, **overrides.get(part, {})}
-    names = dict.fromkeys(ALIASES.get(name, name) for name in options.method)
-    methods = [make_method(name, overrides, options.preset) for name in names]
+    methods = [make_method(name, overrides, options.preset) for name in dict.fromkeys(wanted)]
     for part, fields in options.settings.items():
         if fields and not any(part in method.configs for method in methods):
             raise UserError(

@@ -41,7 +41,13 @@ class Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     gamma: float = option(0.99, QUESTION, "--gamma", "Discount factor, in [0, 1).", ge=0, lt=1)
-    method: Words = option(DEFAULT_METHODS, QUESTION, "--method", "Method; give it again for more.", min_length=1)
+    method: Words = option(
+        DEFAULT_METHODS,
+        QUESTION,
+        "--method",
+        "Method; give it again for more. all: every one that applies to the log.",
+        min_length=1,
+    )
     columns: Words = option(
         (),
         QUESTION,

@@ -122,6 +122,7 @@ class Estimate(ShownInNotebook):
     replicates: list[float | None] = field(default_factory=list, repr=False)  # estimates from resampled logs
     left_out: list[int] = field(default_factory=list)  # which other members lie beyond what the rewards allow
     extras: dict[str, Any] = field(default_factory=dict, repr=False)  # what the method tells about its own answer
+    signs: dict[str, float] = field(default_factory=dict, repr=False)  # what a verdict is made of: verdict/signs.py
 
     def to_json(self, everything: bool = False) -> dict[str, Any]:
         """The row of `result.json`; with `everything`, also what is kept elsewhere or needed only on the way."""

@@ -19,7 +19,7 @@ from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
 from ropeval.evaluation.diagnosis.diagnose import compare_methods
 from ropeval.evaluation.evaluate import answer
-from ropeval.evaluation.methods import Method, make_methods
+from ropeval.evaluation.methods import Applicable, Method, applicable_methods
 from ropeval.evaluation.options import Options
 from ropeval.evaluation.rank import Truth, rank, scores
 from ropeval.evaluation.result import Estimate, Ranking
@@ -59,8 +59,12 @@ class Session:
             method.check(self.dataset, policy)
 
     @cached_property
+    def applicable(self) -> Applicable:
+        return applicable_methods(self.options, self.dataset, self.policies)
+
+    @property
     def methods(self) -> list[Method]:
-        return make_methods(self.options)
+        return self.applicable.methods
 
     @property
     def questions(self) -> list[tuple[Policy, Method]]:
@@ -74,6 +78,7 @@ class Session:
             "data_sha256": self.dataset.sha256,
             "policies": [{"name": p.name, "kind": p.kind, "sha256": self._hash(p)} for p in self.policies],
             "methods": {m.name: m.describe() for m in self.methods},
+            **({"left_out": self.applicable.left_out} if self.applicable.left_out else {}),
             **self.options.model_dump(exclude=ABSORBED),
         }
 

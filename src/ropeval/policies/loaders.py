@@ -6,11 +6,13 @@ from ropeval.errors import UserError, either
 from ropeval.policies.inert.archives import Archive
 from ropeval.policies.normalised import NormalisedPolicy
 from ropeval.policies.policy import MODES, Mode, Policy
-from ropeval.policies.readers import FORMATS, WORDS, PolicyFile
+from ropeval.policies.readers import FORMATS, WORDS
+from ropeval.policies.readers.policy_file import PolicyFile
 from ropeval.policies.readers.vecnormalize import read_statistics
 from ropeval.policies.spec import exists, parse_spec
 
 NO_STATISTICS = "none"  # FILE+none: the user says that the policy takes the log's observations as they are
+READERS = [known.reader for known in FORMATS]  # imported here: nothing is while a file of strangers is read
 READS = either([*(known.name for known in FORMATS), *(word.name for word in WORDS)])
 SAVE_WHOLE = "save the whole model (Stable-Baselines3: model.save) or export it to ONNX"
 
@@ -31,11 +33,11 @@ def load_policy(spec: str | Path, mode: Mode | None = None) -> Policy:
     mode = own_mode or mode
     if mode is not None and mode not in MODES:
         raise UserError(f"policy {text}: unknown action mode {mode!r}; choose from: {', '.join(MODES)}")
-    word = next((word for word in WORDS if word.recognises(text)), None)
+    word = next((word for word in WORDS if word.reader.recognises(text)), None)
     if exists(text) and not (word and word.reserved):
         policy = _load_file(Path(text), statistics, mode)
     elif word and statistics is None:
-        policy = word.read(text, mode)
+        policy = word.reader.read(text, mode)
     else:
         whole = text if statistics is None else f"{text}+{statistics}"
         raise UserError(f"policy {whole}: no such file, and no package.module:name either; give {READS}")
@@ -52,9 +54,9 @@ def _load_file(path: Path, statistics: str | None, mode: Mode | None) -> Policy:
 
 
 def _read(file: PolicyFile) -> Policy:
-    for known in FORMATS:
-        if known.recognises(file):
-            return known.read(file)
+    for reader in READERS:
+        if reader.recognises(file):
+            return reader.read(file)
     about = _about_start(file.content, file.path) if file.archive is None else _about_zip(file.archive)
     raise UserError(f"{file.where}: {about}")
 

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from ropeval.report.labels import shown
 from ropeval.report.palette import Style
 from ropeval.report.table import Table
 
@@ -55,6 +56,13 @@ class Panel:
     y_range: Range | None = None
     note: str = ""  # why there is nothing to show, if there is nothing
     alt: str = ""  # what a reader who does not see it must know, where it stands alone
+    remark: str = ""  # said in its corner
+
+    @property
+    def corner(self) -> str:
+        """The remark, and who is nowhere on the scale, but not to be passed over."""
+        lost = ", ".join(shown(mark.group, 20) for mark in self.marks if not np.isfinite(mark.value))
+        return "; ".join(filter(None, [f"▲ diverged: {lost}" if lost else "", self.remark]))
 
 
 @dataclass(frozen=True)

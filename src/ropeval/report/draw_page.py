@@ -40,10 +40,9 @@ def to_plotly(chart: Chart) -> dict[str, Any]:
         traces += [{**trace, "xaxis": f"x{suffix}", "yaxis": f"y{suffix}"} for trace in drawn]
         if own.title not in ("", chart.title):
             layout["annotations"].append(_words(shown(own.title), across[0], down[1]))
-        lost = [mark.group for mark in own.marks if not np.isfinite(mark.value)]
-        note = (own.note if not own.series and not own.marks else "") or "".join(f"▲ {m} diverged " for m in lost)
+        note = (own.note if not own.series and not own.marks else "") or own.corner
         if note:
-            layout["annotations"].append(_words(note.strip(), across[1], down[1], "right"))
+            layout["annotations"].append(_words(note, across[1], down[1], "right"))
     top, bottom = 26 if layout["annotations"] else 10, 44
     layout |= {"height": inner + top + bottom, "margin": {"l": 8, "r": 12, "t": top, "b": bottom}}
     return {"data": traces, "layout": layout}

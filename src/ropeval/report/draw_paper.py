@@ -16,7 +16,7 @@ from ropeval.report.palette import LIGHT, Style
 
 DASHES = {"solid": "-", "dash": (0, (5, 2)), "dashdot": (0, (5, 1.6, 1.2, 1.6)), "dot": (0, (1.2, 1.6))}
 MARKERS = {
-    "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "star": "*", "cross": "P", "x": "X",
+    "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "hexagon": "h", "cross": "P", "x": "X",
     "line-ns": "|",
 }  # fmt: skip
 WIDTHS, HEIGHT = {1: 6.0, 2: 4.4}, 2.35  # of a panel, in inches; one or two alone are wider
@@ -107,9 +107,8 @@ def _draw_marks(axis: Any, panel: Panel) -> None:
         if np.isfinite(mark.value):
             across = axis.axhline if mark.axis == "y" else axis.axvline
             across(mark.value, **_line(mark.style, 1.4), zorder=2.5)
-    lost = [shown(mark.group, 20) for mark in panel.marks if not np.isfinite(mark.value)]
-    if lost:  # nowhere on the scale, but not to be passed over
-        axis.set_title(f"▲ diverged: {', '.join(lost)}", loc="right", size=7, pad=4, color=MUTED)
+    if panel.corner:
+        axis.set_title(panel.corner, loc="right", size=7, pad=4, color=MUTED)
 
 
 def _draw_series(axis: Any, series: Series, chart: Chart, x_range: Range | None, y_range: Range | None) -> None:

@@ -22,8 +22,9 @@ DARK = {
 INK, GREY = "ink", "c7"
 COLOURS = ("c1", "c2", "c3", "c4", "c5", "c6", "c8")  # grey is kept for what learns nothing
 DASHES = ("solid", "dash", "dashdot", "dot")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "star")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "hexagon")  # no star: it reads as a prize
 TRIVIAL = ("x", "cross")  # the baselines' symbols
+SEVERITY_SIGNS = {"severe": "✖", "warning": "▲", "note": "●", "good": "✔"}  # sign and word: never the colour alone
 
 
 class Style(NamedTuple):

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from ropeval.report.labels import number
 
 Value = str | int | float | None
+Tone = Literal["", "dim", "severe", "warning"]
 
 
 class Cell(NamedTuple):
@@ -16,7 +17,7 @@ class Cell(NamedTuple):
     value: Value
     bold: bool = False
     share: float | None = None  # tinted by so much, 0 … 1: for tables that are read as pictures
-    tone: Literal["", "dim", "severe", "warning"] = ""
+    tone: Tone = ""
     below: str = ""  # said smaller, in a line of its own
 
     @property

@@ -7,21 +7,36 @@ from rich.console import Console
 from rich.text import Text
 
 from ropeval.evaluation.rank import Truth
-from ropeval.evaluation.result import Estimate, Ranking
+from ropeval.evaluation.result import SEVERITIES, Estimate, Ranking, Severity
 from ropeval.report.labels import number
-from ropeval.report.table import Cell, Table, Value
-from ropeval.report.typeset import to_terminal
+from ropeval.report.narrow import fitted
+from ropeval.report.palette import SEVERITY_SIGNS
+from ropeval.report.table import Cell, Table, Tone, Value
+from ropeval.report.typeset import TONES, to_terminal
 
 TEXT_WIDTH = 100  # columns, where no terminal says how many there are
 
 
 def print_results(results: Sequence[Estimate], console: Console, truth: Truth | None = None) -> None:
     """One row per policy and method; numbers in the last column point at the sentences below."""
-    sentences = list(dict.fromkeys(w for r in results for w in r.warnings))
-    console.print(to_terminal(results_table(results, sentences, truth)))
+    told = spoken_against(results)
+    console.print(fitted(results_table(results, list(told), truth), console))
     console.print()
-    for place, sentence in enumerate(sentences, start=1):
-        console.print(Text.assemble((str(place), "yellow"), "  ", sentence), soft_wrap=True)
+    for place, (sentence, severity) in enumerate(told.items(), start=1):
+        look = TONES[_tone(severity)]
+        words = Text.assemble((f"{place} {SEVERITY_SIGNS[severity]} {severity}", look), f"  {sentence}")
+        console.print(words, soft_wrap=not console.is_terminal)  # one line each, where a program reads them
+
+
+def spoken_against(results: Sequence[Estimate]) -> dict[str, Severity]:
+    """All sentences of the diagnoses, each once and the worst first, with how bad they are."""
+    severities = {f.sentence: f.severity for r in results for f in r.diagnosis}
+    told: dict[str, Severity] = {w: severities.get(w, "warning") for r in results for w in r.warnings}
+    return dict(sorted(told.items(), key=lambda item: SEVERITIES.index(item[1])))
+
+
+def _tone(severity: Severity) -> Tone:
+    return "dim" if severity == "note" else severity
 
 
 def comparison_text(results: Sequence[Estimate], rankings: Sequence[Ranking], truth: Truth | None = None) -> str:
@@ -37,6 +52,7 @@ def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: 
     rows: list[list[Cell | Value]] = []
     rules = []
     last = None
+    severities = spoken_against(results)
     for r in results:
         if last not in (None, r.policy):
             rules.append(len(rows))
@@ -44,8 +60,11 @@ def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: 
         last = r.policy
         estimate = Cell("diverged", tone="severe") if r.value is None else Cell(r.value)
         known = _truth_cells(r, truth) if truth else ()
-        notes = " ".join(str(sentences.index(w) + 1) for w in r.warnings)
-        rows.append([name, _method(r), estimate, _spread(r), *known, Cell(notes, tone="warning")])
+        places = sorted(sentences.index(w) + 1 for w in r.warnings)
+        worst = min((severities[w] for w in r.warnings), key=SEVERITIES.index, default="note")
+        rows.append(
+            [name, _method(r), estimate, _spread(r), *known, Cell(" ".join(map(str, places)), tone=_tone(worst))]
+        )
     told = ("true\nvalue", "error") if truth else ()
     columns = ["policy", "method", "estimate", _interval_heading(results), *told, "warnings"]
     return Table(columns, rows, left=2, rules=rules)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ropeval.report.escape import escape, latex, markdown
+from ropeval.report.labels import slugs
 from ropeval.report.table import Cell, Table
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def to_html(table: Table, row_headers: bool = True, whole: bool = False) -> str:
     body = "".join(f"<tr>{_row(table, row, row_headers)}</tr>" for row in table.cells())
     words = " ".join(filter(None, [f"{table.title}." if table.title else "", table.caption, table.source]))
     caption = f"<caption>{escape(words)}</caption>" if words else ""
-    opening = '<table class="whole">' if whole else "<table>"
+    look = ' class="whole"' if whole else ""
+    opening = f'<table data-name="{escape(table.slug or _file_name(table))}"{look}>'
     return (
         f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(words or ", ".join(table.columns))}">'
         f"{opening}{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
@@ -67,11 +69,17 @@ def _row(table: Table, row: Sequence[Cell], row_headers: bool) -> str:
         look = _right(table, place)
         if cell.share is not None:
             look = f' class="shaded" style="--share:{min(max(cell.share, 0.0), 1.0):.3f}"'
+        if isinstance(cell.value, float) and cell.known:
+            look += f' data-value="{float(cell.value)!r}"'  # all digits, for whoever sorts, copies or keeps the table
         words = escape(cell.text) if cell.known else '<span aria-label="none">–</span>'
         words = f"<strong>{words}</strong>" if cell.bold else words
         below = f"<br><small>{escape(cell.below)}</small>" if cell.below else ""
         cells.append(f"<{tag}{scope}{look}>{words}{below}</{tag}>")
     return "".join(cells)
+
+
+def _file_name(table: Table) -> str:
+    return slugs([table.title or table.caption or "table"]).popitem()[1]
 
 
 def _right(table: Table, column: int) -> str:

@@ -10,6 +10,7 @@ from ropeval.tabular.aggregate import (
 )
 from ropeval.tabular.estimated import from_gymnasium, from_log
 from ropeval.tabular.gridworld import gridworld
+from ropeval.tabular.kernel import StateActionKernel, krope
 from ropeval.tabular.mdp import TabularMDP
 from ropeval.tabular.metrics import METRICS, StateActionMetric, mico, psm, random_policy, rope
 from ropeval.tabular.sampled import fqe_exact, sample_log, sampled_rope
@@ -20,6 +21,7 @@ __all__ = [
     "METRICS",
     "AggregationError",
     "Clustering",
+    "StateActionKernel",
     "StateActionMetric",
     "Study",
     "TabularMDP",
@@ -30,6 +32,7 @@ __all__ = [
     "from_gymnasium",
     "from_log",
     "gridworld",
+    "krope",
     "mico",
     "neighbourhoods",
     "occupancy",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ropeval.bench.data.episodes import Episode
-from ropeval.bench.data.truth import policy_truth, summarise_episode
+from ropeval.bench.data.truth import PolicyTruth, Value, make_truth, policy_truth, summarise_episode
 
 
 def episode(rewards) -> Episode:
@@ -36,3 +36,15 @@ def test_standard_error_of_the_ratio_agrees_with_repetition():
     ]
     stated = np.mean([truth.mean_reward.standard_error for truth in truths])
     assert stated == pytest.approx(ratios.std(), rel=0.1)
+
+
+def truth_of(value: float, error: float) -> PolicyTruth:
+    one = Value(value=value, standard_error=error)
+    return PolicyTruth(discounted=one, mean_reward=one, mean_return=0.0, mean_length=1.0, episodes=9)
+
+
+def test_a_rough_truth_is_flagged():
+    policies = {"a": truth_of(0, 0.04), "b": truth_of(10, 0.06), "random": truth_of(-90, 9.0)}
+    assert make_truth(0.9, policies, ["a", "b"]).imprecise == ("b",)  # half a percent of 10
+    assert make_truth(0.9, policies, ["b"]).imprecise == ()  # alone, it is 100 from random
+    assert make_truth(0.9, {**policies, "b": truth_of(10, 0.6)}, ["b"]).imprecise == ("b",)

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ropeval.bench.results.curve_bands import Curve, error_line, gather, line, role
+from ropeval.bench.results.curve_bands import Curve, error_line, gather, line, role, settled
 from ropeval.bench.results.rows import load_curves, load_rows
 from ropeval.bench.results.summary import TrueValues, summarise
 from ropeval.bench.run.study import read_study
@@ -63,3 +63,12 @@ def test_stages_by_role():
     assert role("rope+fqe", "rope") == "encoder"
     assert role("rope+fqe", "fqe") == role("fqe", "fqe") == "estimator"
     assert role("dr", "behaviour") == "other"
+
+
+def test_a_curve_that_still_moves_has_not_settled():
+    rising, steps = np.linspace(0.0, 1.0, 16), np.arange(16)
+    calm = np.minimum(rising, 0.5)
+    assert not settled(Curve(steps, rising[None]))
+    assert settled(Curve(steps, calm[None]))
+    assert settled(Curve(steps, np.stack([calm, np.full(16, np.inf)])))  # who diverged has an infinite error as it is
+    assert settled(Curve(steps[:3], rising[None, :3]))  # too short to tell

@@ -4,7 +4,7 @@ import numpy as np
 import polars
 import pytest
 
-from ropeval.data import Dataset, load_dataset
+from ropeval.data import load_dataset
 from ropeval.data.column_names import parse_columns
 from ropeval.errors import UserError
 from tests.data import logs
@@ -46,21 +46,6 @@ def test_a_table_from_a_database(tmp_path, ending):
     assert "put in order by patient and day" in " ".join(log.notices)
 
 
-def test_semicolons_are_seen(tmp_path):
-    path = tmp_path / "visits.csv"
-    clinic().write_csv(path, separator=";")
-    assert len(load_dataset(path, parse_columns(MAPPING))) == 4
-
-
-@pytest.mark.process
-def test_lists_in_parquet_are_vectors(tmp_path):
-    columns = logs.make_columns()
-    table = {k: v.tolist() if v.ndim == 2 else v for k, v in columns.items()}
-    polars.DataFrame(table).write_parquet(tmp_path / "log.parquet")
-    expected = Dataset.from_columns({k: v for k, v in columns.items() if k != "time"})
-    assert load_dataset(tmp_path / "log.parquet").sha256 == expected.sha256
-
-
 def test_several_columns_of_integers_are_continuous_actions(tmp_path):
     columns = logs.make_columns()
     columns["actions"] = np.arange(24).reshape(12, 2)
@@ -87,44 +72,19 @@ def test_one_column_cannot_be_two_things(tmp_path):
         load_dataset(tmp_path / "log.csv", {"rewards": ["rewards", "bonus"]})
 
 
-def test_integers_for_long_and_then_a_fraction(tmp_path):
-    """A type is not guessed from the first rows."""
-    steps = 12_000
-    names = ["observations_0", "observations_1", "actions_0", "actions_1", "rewards", "terminations", "truncations"]
-    rows = [",".join(names), *(f"{i},1,2,3,0,0,0" for i in range(steps - 1)), "0.5,1,2,3,0.25,1,0"]
-    (tmp_path / "log.csv").write_text("\n".join(rows))
-    log = load_dataset(tmp_path / "log.csv")
-    assert (len(log), log.observations[-1, 0], log.rewards[-1]) == (steps, 0.5, 0.25)
-
-
-def test_a_column_that_is_there_twice_is_not_chosen_among(tmp_path):
-    path = logs.write_csv(tmp_path, logs.make_columns())
-    content = path.read_text()
-    path.write_text(content.replace("observations_1", "observations_0", 1))
-    with pytest.raises(UserError, match="two columns are called observations_0"):
-        load_dataset(path)
-    path.write_text(content.replace("observations_1", "observations_00", 1))
-    with pytest.raises(UserError, match="observations_0 and observations_00 are both number 0 of observations"):
-        load_dataset(path)
-
-
 @pytest.mark.parametrize("ids", [[float("nan")] + [1.0] * 11, [None] + [1] * 11, [None] + ["a"] * 11])
-@pytest.mark.process
-def test_an_episode_without_a_name_is_refused(tmp_path, ids):
+def test_an_episode_without_a_name_is_refused(ids):
     frame = logs.frame(logs.make_columns()).with_columns(polars.Series("episode_ids", ids, strict=False))
-    frame.drop("time").write_parquet(tmp_path / "log.parquet")
     with pytest.raises(UserError, match=r"episode_ids\) is empty in row 0"):
-        load_dataset(tmp_path / "log.parquet")
+        load_dataset(frame.drop("time"))
 
 
 @pytest.mark.parametrize("count", [3.9, None, "three", float("nan"), float("inf"), True])
-@pytest.mark.process
-def test_a_number_of_actions_that_is_none(tmp_path, count):
+def test_a_number_of_actions_that_is_none(count):
     frame = logs.frame(logs.make_columns(discrete=True)).with_columns(polars.Series("num_actions", [count] * 12))
-    frame.write_parquet(tmp_path / "log.parquet")
     if count is True:  # one action, but three occur
         with pytest.raises(UserError, match="num_actions is 1 but action 2 occurs"):
-            load_dataset(tmp_path / "log.parquet")
+            load_dataset(frame)
         return
     with pytest.raises(UserError, match="num_actions"):
-        load_dataset(tmp_path / "log.parquet")
+        load_dataset(frame)

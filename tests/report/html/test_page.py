@@ -1,6 +1,7 @@
 """The skeleton of a page: complete in itself, well-formed, readable, and at work in a real browser."""
 
 import base64
+import csv
 import hashlib
 import re
 from html.parser import HTMLParser
@@ -77,7 +78,7 @@ def test_nothing_is_loaded_and_only_our_scripts_may_run():
     rules = outline.named("meta")[1]["content"]
     assert rules.startswith("default-src 'none'")
     scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
-    assert len(scripts) == 2
+    assert len(scripts) == 3  # what draws, the drawing, the tables
     for script in scripts:
         assert f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" in rules
     assert "unsafe-inline" not in rules.split("style-src")[0]
@@ -102,6 +103,13 @@ def test_the_drawing_library_comes_with_its_licence():
 def test_both_dresses_of_the_palette_are_in_the_page():
     assert f"--c1: {LIGHT['c1']};" in Page("Bare").html()
     assert f"--c1: {DARK['c1']};" in Page("Bare").html()
+
+
+def test_a_page_of_tables_carries_only_their_script():
+    page = Page("Bare")
+    page.section("Numbers").table(Table(["a"], [[1.0]]))
+    assert "plotly" not in page.html()
+    assert len(re.findall(r"<script>", page.html())) == 1
 
 
 # ---- in a real browser
@@ -197,3 +205,69 @@ def test_hostile_names_are_shown_as_text(open_page):
     page.locator("input[data-group]").nth(1).click()
     opened.until("document.querySelectorAll('#plot-0 .scatterlayer .trace').length", 1)
     assert opened.complaints == []
+
+
+def on_paper(opened):
+    opened.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    opened.page.emulate_media(media="print")
+
+
+def test_paper_keeps_the_legend_of_what_is_shown(open_page):
+    page = Page("Folded")
+    page.section("Values").chart(next(b for b in example().sections[0].blocks if isinstance(b, Chart)))
+    page.section("Notes").note(Note("warning", "often", about=[str(i) for i in range(9)]))
+    opened = open_page(page.html())
+    opened.page.locator('input[data-group="beta"]').first.click()
+    on_paper(opened)
+    legend = opened.page.locator("figure").first.locator(".legend label")
+    assert [legend.nth(i).is_visible() for i in range(2)] == [True, False]
+    assert not opened.page.locator(".legend input").first.is_visible()
+    assert opened.page.locator(".note li").last.is_visible()  # nobody unfolds paper
+    assert not opened.page.locator(".tools").first.is_visible()
+    assert opened.page.locator("#plot-0 .main-svg").first.bounding_box()["width"] <= 690
+    assert opened.page.evaluate("getComputedStyle(document.querySelector('h2')).breakAfter") == "avoid"
+
+
+TALL = Table(
+    ["task", "method", "error"],
+    [["one", "b", 0.123456789], ["", "=1+1", None], ["two", 'say "a"', -12345.678], ["", HOSTILE, 7.0]],
+    caption="Errors", slug="errors",
+)  # fmt: skip
+
+
+@pytest.fixture
+def tall(open_page):
+    page = Page("Tables")
+    page.section("Rest").chart(next(b for b in example().sections[0].blocks if isinstance(b, Chart))).table(TALL)
+    return open_page(page.html())
+
+
+def test_a_table_sorts_and_rows_keep_their_names(tall):
+    heading = tall.page.locator("table[data-name=errors] thead button").nth(2)
+    column = "[...document.querySelectorAll('table[data-name=errors] tbody tr')].map((r) => r.cells[%d].innerText)"
+    heading.click()
+    assert tall.page.evaluate(column % 2) == ["-12,346", "0.1235", "7", "–"]
+    assert tall.page.evaluate(column % 0) == ["two", "one", "two", "one"]
+    heading.click()
+    assert tall.page.evaluate(column % 2) == ["7", "0.1235", "-12,346", "–"]  # what is not known stays last
+    assert tall.page.locator("[aria-sort=descending]").count() == 1
+    assert tall.complaints == []
+
+
+def test_a_table_is_kept_as_csv_with_all_digits_and_without_formulas(tall):
+    with tall.page.expect_download() as started:
+        tall.page.locator("table[data-name=errors]").locator("xpath=../following-sibling::div[1]//button[2]").click()
+    assert started.value.suggested_filename == "errors.csv"
+    with open(started.value.path(), encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[:4] == [
+        ["task", "method", "error"], ["one", "b", "0.123456789"], ["one", "'=1+1", ""], ["two", 'say "a"', "-12345.678"]
+    ]  # fmt: skip
+    assert "<img src=x onerror" in rows[4][1]
+    assert tall.complaints == []
+
+
+def test_a_table_is_copied(tall):
+    tall.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tall.page.locator(".tools button", has_text="Copy").last.click()
+    tall.until("navigator.clipboard.readText().then((t) => t.split('\\n')[1])", "one\tb\t0.123456789")

@@ -8,6 +8,7 @@ import polars as pl
 from ropeval.bench.results.rows import case_name
 from ropeval.bench.results.scores import COVERAGE, Floats, iqm, quantiles, resampled_iqm
 from ropeval.bench.results.summary import TrueValues
+from ropeval.evaluation.diagnosis.about_fit import drift
 
 BAND_RESAMPLES = 200  # a band is looked at, not read off
 KEY = ("task", "policy", "method", "hyper", "stage", "metric")
@@ -73,6 +74,12 @@ def line(curve: Curve, band: bool = True) -> Line:
         tail = (1 - COVERAGE) / 2
         low, high = quantiles(resampled_iqm(values, BAND_RESAMPLES), tail, 1 - tail)
     return Line(curve.steps, middle, low, high)
+
+
+def settled(curve: Curve) -> bool:
+    """Whether the seeds that did not diverge had come to rest, by the same rule as a single estimate's diagnosis."""
+    kept = curve.values[np.isfinite(curve.values).all(axis=1)]
+    return not len(kept) or drift(kept.mean(axis=0)) is None
 
 
 def role(method: str, stage: str) -> Literal["encoder", "estimator", "other"]:

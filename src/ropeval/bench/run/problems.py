@@ -9,6 +9,8 @@ from ropeval.bench.data.task_data import TaskData
 from ropeval.bench.run.study import Study
 from ropeval.data import Log, Problem
 from ropeval.errors import UserError
+from ropeval.evaluation.coverage import measure
+from ropeval.evaluation.result import Coverage
 
 Made = TypeVar("Made")
 KEPT_BYTES = 2 << 30  # of problems, for the next method; those beyond are made again when they are asked for
@@ -40,6 +42,7 @@ class Problems:
         if not self.policies:
             raise UserError(f"task {data.task.name}: none of its policies is in the split {study.split}")
         self._study, self._kept, self._room = study, dict[str, Problem](), KEPT_BYTES
+        self._covered: dict[str, Coverage] = {}
 
     def __getitem__(self, policy: str) -> Problem:
         if policy in self._kept:
@@ -50,6 +53,12 @@ class Problems:
             self._kept[policy] = problem
             self._room -= size
         return problem
+
+    def coverage(self, policy: str) -> Coverage:
+        """The same for every method."""
+        if policy not in self._covered:
+            self._covered[policy] = measure(self[policy])
+        return self._covered[policy]
 
     @property
     def first(self) -> Problem:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 from ropeval.bench.data.task_data import EVALUATED
 from ropeval.bench.run.schema import BASELINES
 from ropeval.errors import UserError, unknown_name
-from ropeval.evaluation.methods import Method, check_overrides, make_method, parts
+from ropeval.evaluation.methods import Method, check_overrides, known_name, make_method, parts
 from ropeval.files import read_json
 from ropeval.settings import read_toml
 
@@ -94,6 +94,12 @@ def load_study(path: Path) -> Study:
     content = read_toml(path)
     content.setdefault("name", path.stem)
     study = _make(content, path)
+    study = study.model_copy(
+        update={
+            "methods": list(map(known_name, study.methods)),
+            "grid": {known_name(method): fields for method, fields in study.grid.items()},
+        }
+    )
     try:
         study.check()
     except UserError as error:

@@ -101,7 +101,10 @@ def _judge(
     run = _run(study, unit, problem, own, shared, report)
     fitted = fit(problem, method, run)
     seconds = own.seconds if own else time.monotonic() - began
-    rows = resampled_row(study, unit, method, fitted, run) if study.resample else member_rows(study, unit, fitted)
+    if study.resample:
+        rows = resampled_row(study, unit, method, fitted, run, problems.coverage(policy))
+    else:
+        rows = member_rows(study, unit, fitted)
     common = {
         "study": study.name,
         "unit": unit.id,

@@ -13,10 +13,12 @@ from ropeval.bench.run.schema import TRUTHS
 from ropeval.bench.run.study import Study, Unit, canonical
 from ropeval.evaluation.conclude import conclude
 from ropeval.evaluation.diagnosis.about_fit import collapsed_members
+from ropeval.evaluation.diagnosis.diagnose import diagnose, evidence_of
 from ropeval.evaluation.diagnosis.evidence import diverged_members
 from ropeval.evaluation.fit import Fitted
 from ropeval.evaluation.methods import Method
-from ropeval.evaluation.result import Finding
+from ropeval.evaluation.result import Coverage, Finding
+from ropeval.evaluation.verdict.signs import read_signs
 from ropeval.learning.engine import Run, Trained
 
 Row = dict[str, Any]
@@ -42,17 +44,18 @@ def member_rows(study: Study, unit: Unit, fitted: Fitted) -> list[Row]:
     ]
 
 
-def resampled_row(study: Study, unit: Unit, method: Method, fitted: Fitted, run: Run) -> list[Row]:
-    """One row: the estimate and the interval that `evaluate` would give."""
+def resampled_row(study: Study, unit: Unit, method: Method, fitted: Fitted, run: Run, covered: Coverage) -> list[Row]:
+    """One row: the estimate, the interval and the findings that `evaluate` would give."""
     said = conclude(fitted, method, run.resamples)
+    evidence = evidence_of(fitted, method, run, said, covered)
     replicates = said.replicates
     about = {
         "members": run.members,
         "diverged": int(said.diverged.sum()),
         "left_out": int(said.left_out.sum()),
         "spread": _finite(np.nanstd(replicates, ddof=1)) if np.isfinite(replicates).sum() > 1 else None,
+        "signs": read_signs(evidence, said),
     }
-    collapses = collapsed_members(fitted.features) if fitted.features is not None else []
     return [
         _member(study, unit, 0)
         | {
@@ -61,7 +64,7 @@ def resampled_row(study: Study, unit: Unit, method: Method, fitted: Fitted, run:
             "high": said.interval.high if said.interval else None,
             "diverged": said.value is None,
             "diverged_at": int(_diverged_at(fitted.trained, run.members).max()),
-            "warnings": _warnings(fitted, [c for c in collapses if c][:1]),
+            "warnings": _as_json(diagnose(evidence)),
             "extras": canonical(about | _extras(fitted)),
         }
     ]
@@ -95,7 +98,10 @@ def _diverged_at(trained: dict[str, Trained], members: int) -> NDArray[np.int64]
 def _warnings(fitted: Fitted, collapses: Sequence[Finding | None]) -> str:
     """What is to be said of a row. Remarks speak of the log, or of all members together."""
     found = [Finding("method", "warning", remark, "") for remark in fitted.remarks]
-    found += [finding for finding in collapses if finding is not None]
+    return _as_json(found + [finding for finding in collapses if finding is not None])
+
+
+def _as_json(found: Sequence[Finding]) -> str:
     said = [{"code": one.code, "severity": one.severity, "message": one.sentence} for one in found]
     return json.dumps(said, ensure_ascii=False)
 

@@ -2,12 +2,14 @@
 and in `--help`, are made from here."""
 
 from ropeval.data.readers.format import LogFormat
-from ropeval.data.readers.hdf5 import HDF5
-from ropeval.data.readers.minari import MINARI
-from ropeval.data.readers.npz import NPZ
-from ropeval.data.readers.own import OWN
-from ropeval.data.readers.table import CSV, PARQUET
 
-FORMATS: tuple[LogFormat, ...] = (MINARI, HDF5, NPZ, PARQUET, CSV, OWN)
+FORMATS = (
+    LogFormat("Minari dataset", "a Minari dataset (folder, or id of the local cache)", "minari", foreign=True),
+    LogFormat("HDF5", "HDF5 of D4RL or d3rlpy", "hdf5", (".hdf5", ".h5"), foreign=True),
+    LogFormat(".npz", ".npz (or a folder of them)", "npz", (".npz",)),
+    LogFormat("Parquet", "Parquet", "parquet", (".parquet",), foreign=True),
+    LogFormat("CSV", "CSV", "csv", (".csv", ".tsv"), guessed=True),
+    LogFormat("ropeval's own folder", "ropeval's own folder of columns", "own"),
+)
 
 __all__ = ["FORMATS", "LogFormat"]

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from ropeval.data.dataset import Dataset
 from ropeval.data.readers.flat import PART
+from ropeval.data.readers.hdf5 import column, own, single
 from ropeval.errors import UserError
 
 NEEDED = ("observations", "actions", "rewards", "terminated")
 
 
 def read(file: Any, source: str) -> Iterator[Dataset]:
-    from ropeval.data.readers.hdf5 import own, single
-
     version = single(file, "version", source)
     version = version.decode() if isinstance(version, bytes) else str(version)
     if version.split(".")[0] != "2":
@@ -41,8 +40,6 @@ def read(file: Any, source: str) -> Iterator[Dataset]:
 
 
 def _episode(file: Any, number: int, source: str) -> dict[str, NDArray[Any]]:
-    from ropeval.data.readers.hdf5 import column, own, single
-
     here = f"{source}: episode {number}"
     if own(file, f"observations_{number}_0", source) is not None:
         raise UserError(f"{here} holds tuples of observations; flatten them to one vector per step first")

@@ -1,20 +1,37 @@
-"""What a reader of logs brings along: what it is called, how its logs are recognised, and how they are read."""
+"""A format of logs: what it is called, and which file of this folder reads it."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
 
-from ropeval.data.column_names import Mapped
-from ropeval.data.dataset import Dataset
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from ropeval.data.column_names import Mapped
+    from ropeval.data.dataset import Dataset
+
+
+class LogReader(Protocol):
+    """What a reader's file has. Where a log may be no path, `find(text) -> Path | None` says where it lies."""
+
+    def recognises(self, path: "Path", start: bytes) -> bool:
+        """By a file's first bytes; a folder has none."""
+
+    def read(self, path: "Path", mapped: "Mapped") -> "Iterator[Dataset]":
+        """Whole episodes, part by part."""
 
 
 @dataclass(frozen=True)
 class LogFormat:
     name: str  # in a list
     about: str  # for --help and in messages, in a list
-    recognises: Callable[[Path, bytes], bool]  # by a file's first bytes (none for a folder)
-    read: Callable[[Path, Mapped], Iterator[Dataset]]  # whole episodes, part by part
+    file: str  # of its reader
     extensions: tuple[str, ...] = ()  # a file so called that nothing recognises is damaged; the reader says how
     guessed: bool = False  # its files have no mark of their own: another format's ending comes first
     foreign: bool = False  # decoded by a library in another language, which a damaged file may kill
-    find: Callable[[str], Path | None] | None = None  # where a log lies that is no path
+
+    @property
+    def reader(self) -> LogReader:
+        """Imported when a log is read: whoever asks for help should not wait for NumPy."""
+        return cast(LogReader, import_module(f"ropeval.data.readers.{self.file}"))

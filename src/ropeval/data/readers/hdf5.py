@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ropeval.data.column_names import Mapped, check_found, find_names
 from ropeval.data.dataset import Dataset
 from ropeval.data.readers.flat import read_in_parts
-from ropeval.data.readers.format import LogFormat
 from ropeval.errors import UserError
 from ropeval.files import BOMB_BYTES, BOMB_RATIO, UNREADABLE
 
@@ -80,9 +79,13 @@ def column(group: Any, name: str, source: str) -> Any:
     return found
 
 
+def recognises(path: Path, start: bytes) -> bool:
+    return start.startswith(MAGIC)
+
+
 def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
     """Any log in an HDF5 file."""
-    from ropeval.data.readers import d3rlpy, minari
+    from ropeval.data.readers import d3rlpy, minari  # they open files with what stands above
 
     with open_hdf5(path) as file:
         names = set(file)
@@ -142,13 +145,3 @@ def _column_names(file: Any) -> list[str]:
     inner = own(file, "infos", file.filename)
     nested = [f"infos/{name}" for name in inner] if isinstance(inner, h5py.Group) else []
     return [name for name in file if name not in ("infos", "metadata")] + nested
-
-
-HDF5 = LogFormat(
-    name="HDF5",
-    about="HDF5 of D4RL or d3rlpy",
-    recognises=lambda path, start: start.startswith(MAGIC),
-    read=read,
-    extensions=(".hdf5", ".h5"),
-    foreign=True,
-)

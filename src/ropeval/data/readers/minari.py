@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ropeval.data.column_names import ACTION_NAMES, Mapped
 from ropeval.data.dataset import Dataset
 from ropeval.data.readers.flat import PART
-from ropeval.data.readers.format import LogFormat
+from ropeval.data.readers.hdf5 import column, open_hdf5, own
 from ropeval.data.readers.spaces import Space, flatten_leaf, parse_space
 from ropeval.errors import UserError
 
@@ -25,6 +25,10 @@ DATA, METADATA = "main_data.hdf5", "metadata.json"
 ID = re.compile(r"^([\w\-./]+/)?[\w\-.]+-v\d+$")
 MAX_METADATA = 1 << 24  # bytes
 LOG_PROBS = "ropeval_log_probs"  # in an episode's infos: of action t−1 at t, and 0 at the reset
+
+
+def recognises(path: Path, start: bytes) -> bool:
+    return path.is_dir() and folder_of(path) is not None
 
 
 def folder_of(path: Path) -> Path | None:
@@ -79,8 +83,6 @@ def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
         parse_space(about.get(key), f"{folder / METADATA}: {key}") for key in ("observation_space", "action_space")
     )
     notices = _action_notices(action_space)
-    from ropeval.data.readers.hdf5 import open_hdf5, own
-
     with open_hdf5(folder / DATA) as file:
         numbers = sorted(int(name[8:]) for name in file if name.startswith("episode_") and name[8:].isdecimal())
         if not numbers:
@@ -135,8 +137,6 @@ def _action_notices(space: Space) -> tuple[str, ...]:
 
 
 def _episode(group: Any, observation_space: Space, action_space: Space, source: str) -> dict[str, NDArray[Any]]:
-    from ropeval.data.readers.hdf5 import column, own
-
     rewards, terminations, truncations = (
         np.asarray(column(group, name, source)[()]).reshape(-1) for name in ("rewards", "terminations", "truncations")
     )
@@ -174,8 +174,6 @@ def _episode(group: Any, observation_space: Space, action_space: Space, source: 
 
 def _flat(group: Any, name: str, space: Space, source: str) -> NDArray[np.float32]:
     """[T, size] of a space that may have branches, each a group of its own."""
-    from ropeval.data.readers.hdf5 import column, own
-
     if not space.children:
         values = np.asarray(column(group, name, source)[()])
         if values.dtype.kind == "S" or values.ndim == 0:
@@ -191,13 +189,3 @@ def _flat(group: Any, name: str, space: Space, source: str) -> NDArray[np.float3
     if inner is None or not hasattr(inner, "keys"):
         raise UserError(f"{source}: {name} is missing, but the space is a {space.kind}")
     return np.concatenate([_flat(inner, key, child, source) for key, child in space.children], axis=1)
-
-
-MINARI = LogFormat(
-    name="Minari dataset",
-    about="a Minari dataset (folder, or id of the local cache)",
-    recognises=lambda path, start: path.is_dir() and folder_of(path) is not None,
-    read=read,
-    foreign=True,
-    find=find,
-)

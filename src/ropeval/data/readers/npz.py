@@ -7,7 +7,6 @@ from pathlib import Path
 from ropeval.data.column_names import Mapped, check_found, find_names
 from ropeval.data.dataset import Dataset
 from ropeval.data.readers.flat import said_columns
-from ropeval.data.readers.format import LogFormat
 from ropeval.errors import UserError
 from ropeval.files import npz_names, read_npz
 
@@ -39,6 +38,3 @@ def _read_file(path: Path, mapped: Mapped) -> Dataset:
     columns = {name: arrays[keys[0]] for name, keys in found.items()}
     steps = len(columns["rewards"]) if columns["rewards"].ndim else 0
     return Dataset.from_columns(columns | said_columns(mapped, steps), name=str(path))
-
-
-NPZ = LogFormat(name=".npz", about=".npz (or a folder of them)", recognises=recognises, read=read, extensions=(".npz",))

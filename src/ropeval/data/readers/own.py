@@ -6,19 +6,14 @@ from pathlib import Path
 from ropeval.data.column_names import Mapped
 from ropeval.data.columns import is_columns, open_columns
 from ropeval.data.dataset import Dataset
-from ropeval.data.readers.format import LogFormat
 from ropeval.errors import UserError
+
+
+def recognises(path: Path, start: bytes) -> bool:
+    return is_columns(path)
 
 
 def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
     if mapped:
         raise UserError(f"{path}: ropeval's own form has its names; --columns is for tables, npz and flat HDF5")
     yield open_columns(path)
-
-
-OWN = LogFormat(
-    name="ropeval's own folder",
-    about="ropeval's own folder of columns",
-    recognises=lambda path, start: is_columns(path),
-    read=read,
-)

@@ -7,7 +7,6 @@ counts. Actions in words become numbers, in the order of `action_names`, or else
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,11 @@ from numpy.typing import NDArray
 from ropeval.data.column_names import ACTION_NAMES, Mapped, check_found, find_names
 from ropeval.data.dataset import Dataset
 from ropeval.data.readers.flat import said_columns
-from ropeval.data.readers.format import LogFormat
 from ropeval.errors import UserError
 
-MAGIC = b"PAR1"
 VECTORS = ("observations", "next_observations", "actions")
 TRUE, FALSE = ("true", "yes", "y", "t", "1"), ("false", "no", "n", "f", "0", "")
 MAX_CATEGORIES = 1000
-
-
-def read(path: Path, mapped: Mapped, parquet: bool) -> Iterator[Dataset]:
-    """One part: a table must be sorted before its episodes can be cut."""
-    yield from_table(_names(path, parquet), lambda wanted: _frame(path, parquet, wanted), mapped, str(path))
 
 
 def from_table(names: list[str], select: Callable[[list[str]], Any], mapped: Mapped, source: str) -> Dataset:
@@ -82,34 +74,8 @@ def _episode_ids(series: Any, source: str) -> NDArray[Any]:
     return np.asarray(series.rank("dense").to_numpy())
 
 
-def _names(path: Path, parquet: bool) -> list[str]:
-    import polars
-
-    with _polars_reading(path, parquet):
-        if parquet:
-            with path.open("rb") as file:  # a path would be taken for a pattern
-                return list(polars.read_parquet_schema(file))
-        names = polars.read_csv(path, n_rows=0, encoding="utf8", separator=_separator(path), glob=False).columns
-    for name in names:  # the second column of a name is called so by polars
-        first, mark, _ = name.rpartition("_duplicated_")
-        if mark and first in names:
-            raise UserError(f"{path}: two columns are called {first}; rename one, so that it is clear which is meant")
-    return names
-
-
-def _frame(path: Path, parquet: bool, wanted: list[str]) -> Any:
-    import polars
-
-    with _polars_reading(path, parquet):
-        if parquet:
-            return polars.read_parquet(path, columns=wanted, glob=False)
-        return polars.read_csv(
-            path, columns=wanted, infer_schema_length=None, separator=_separator(path), try_parse_dates=True, glob=False
-        )
-
-
 @contextmanager
-def _polars_reading(path: Path, parquet: bool) -> Iterator[None]:
+def polars_reading(path: Path, kind: str) -> Iterator[None]:
     """polars raises a family of its own, and panics (no `Exception`) at some damage."""
     try:
         yield
@@ -117,15 +83,7 @@ def _polars_reading(path: Path, parquet: bool) -> Iterator[None]:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        kind = "Parquet" if parquet else "CSV"
         raise UserError(f"{path}: cannot be read as {kind}, damaged or cut short? ({reason})") from error
-
-
-def _separator(path: Path) -> str:
-    """The likeliest of comma, semicolon and tab, by the first line."""
-    with path.open("rb") as file:
-        first = file.readline(1 << 20)
-    return max(",;\t", key=lambda mark: first.count(mark.encode()))
 
 
 def _ordered(frame: Any, found: Mapping[str, list[str]], source: str, notices: list[str]) -> Any:
@@ -222,26 +180,3 @@ def _flags(series: Any, name: str, source: str) -> NDArray[Any]:
         shown = repr(odd[0]) if len(odd) else "empty"
         raise UserError(f"{source}: {series.name} ({name}) is {shown} somewhere; flags must be 0 or 1, true or false")
     return np.asarray(words.is_in(list(TRUE)).to_numpy())
-
-
-def _looks_like_csv(path: Path, start: bytes) -> bool:
-    """Text with separators in its first line."""
-    return b"\0" not in start and any(mark in start.split(b"\n")[0] for mark in (b",", b";", b"\t"))
-
-
-PARQUET = LogFormat(
-    name="Parquet",
-    about="Parquet",
-    recognises=lambda path, start: start.startswith(MAGIC),
-    read=partial(read, parquet=True),
-    extensions=(".parquet",),
-    foreign=True,
-)
-CSV = LogFormat(
-    name="CSV",
-    about="CSV",
-    recognises=_looks_like_csv,
-    read=partial(read, parquet=False),
-    extensions=(".csv", ".tsv"),
-    guessed=True,
-)

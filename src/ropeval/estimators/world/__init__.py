@@ -147,6 +147,7 @@ WORLD = Estimator(
     estimate,
     "rollouts in a learned simulator, which goes over to the log's own value where it stops knowing",
     takes_features=False,
+    family="learned simulator",
     spread=("learning_rate",),
     prepare=prepare,
 )

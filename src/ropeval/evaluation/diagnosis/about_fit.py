@@ -182,13 +182,9 @@ def not_converged(e: Evidence) -> Finding | None:
     for run in e.trained.values():
         if "estimate" not in run.curves or not e.used.any():
             continue
-        curve = run.curves["estimate"][:, e.used].mean(axis=1)  # [C]
-        quarter = len(curve) // 4
-        if quarter < 2:
-            continue
-        half = quarter // 2
-        before, after = float(curve[-quarter:-half].mean()), float(curve[-half:].mean())
-        if abs(after - before) > DRIFT * max(abs(after), 1e-12):
+        moved = drift(run.curves["estimate"][:, e.used].mean(axis=1))
+        if moved is not None:
+            before, after = moved
             return Finding(
                 "not-converged",
                 "warning",
@@ -197,6 +193,16 @@ def not_converged(e: Evidence) -> Finding | None:
                 {"before": before, "after": after},
             )
     return None
+
+
+def drift(curve: np.ndarray) -> tuple[float, float] | None:
+    """From where to where a curve [C] moved over its last quarter; None if it had settled, or is too short to tell."""
+    quarter = len(curve) // 4
+    if quarter < 2:
+        return None
+    half = quarter // 2
+    before, after = float(curve[-quarter:-half].mean()), float(curve[-half:].mean())
+    return (before, after) if abs(after - before) > DRIFT * max(abs(after), 1e-12) else None
 
 
 def bellman_residual(e: Evidence) -> Finding | None:

@@ -19,9 +19,14 @@ method                  something that only the method can know; see docs/method
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ropeval.estimators import ESTIMATORS
+from ropeval.evaluation.conclude import Conclusion
 from ropeval.evaluation.diagnosis import about_fit, about_log
 from ropeval.evaluation.diagnosis.evidence import Evidence
-from ropeval.evaluation.result import SEVERITIES, Estimate, Finding
+from ropeval.evaluation.fit import Fitted
+from ropeval.evaluation.methods import Method
+from ropeval.evaluation.result import SEVERITIES, Coverage, Estimate, Finding
+from ropeval.learning.engine import Run
 
 CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
     about_fit.divergence,
@@ -39,6 +44,16 @@ CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
 
 
 SEVERAL = 3  # methods that contradict a single one before it stands alone
+
+
+def evidence_of(fitted: Fitted, method: Method, run: Run, said: Conclusion, covered: Coverage | None) -> Evidence:
+    sees_policy = ESTIMATORS[method.estimator].sees_policy
+    return Evidence(
+        fitted.problem, said.value, said.diverged, fitted.trained, fitted.estimated, run, fitted.features,
+        coverage=covered if sees_policy else None,
+        remarks=fitted.remarks,
+        bounds=said.bounds,
+    )  # fmt: skip
 
 
 def diagnose(evidence: Evidence) -> list[Finding]:

@@ -1,15 +1,20 @@
 """Formats of policies: one file each, one line here. The first that recognises a file reads it; lists of them, in
 messages and in `--help`, are made from here."""
 
-from ropeval.policies.readers.deep_ope import DEEP_OPE
-from ropeval.policies.readers.format import PolicyFile, PolicyFormat, PolicyWord
-from ropeval.policies.readers.npz import NPZ
-from ropeval.policies.readers.onnx import ONNX
-from ropeval.policies.readers.python import PYTHON
-from ropeval.policies.readers.sb3 import STABLE_BASELINES
-from ropeval.policies.readers.uniform import UNIFORM
+from ropeval.policies.readers.format import PolicyFormat, PolicyWord
 
-FORMATS: tuple[PolicyFormat, ...] = (STABLE_BASELINES, NPZ, ONNX, DEEP_OPE)
-WORDS: tuple[PolicyWord, ...] = (UNIFORM, PYTHON)
+STABLE_BASELINES = "a Stable-Baselines3 .zip (with what VecNormalize.save wrote as STATISTICS)"
+PYTHON = "package.module:name of a function f(observations) or f(observations, rng)"
 
-__all__ = ["FORMATS", "WORDS", "PolicyFile", "PolicyFormat", "PolicyWord"]
+FORMATS = (
+    PolicyFormat("Stable-Baselines3 .zip", STABLE_BASELINES, "sb3", (".zip",)),
+    PolicyFormat(".npz", "an .npz", "npz", (".npz",)),
+    PolicyFormat(".onnx", "an .onnx", "onnx", (".onnx",)),
+    PolicyFormat("deep_ope .pkl", "a deep_ope .pkl", "deep_ope", (".pkl", ".pickle")),
+)
+WORDS = (
+    PolicyWord("uniform", "uniform[:LOW,HIGH]", "uniform", reserved=True),
+    PolicyWord("package.module:name", PYTHON, "python"),
+)
+
+__all__ = ["FORMATS", "WORDS", "PolicyFormat", "PolicyWord"]

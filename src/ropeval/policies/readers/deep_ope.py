@@ -7,13 +7,11 @@ from ropeval.policies.continuous import GaussianMLP
 from ropeval.policies.inert.arrays import GLOBALS, as_arrays, describe
 from ropeval.policies.inert.pickles import read_pickle
 from ropeval.policies.networks import ACTIVATIONS
-from ropeval.policies.readers.format import PolicyFile, PolicyFormat
 from ropeval.policies.readers.layers import check_finite, layer
+from ropeval.policies.readers.policy_file import PolicyFile
 from ropeval.policies.readers.vecnormalize import VECNORMALIZE
 
 SQUASHED = {"tanh_gaussian": True, "gaussian": False}  # by the file's `output_distribution`
-
-
 EXTENSIONS = (".pkl", ".pickle")
 START = 0x80  # of every pickle since protocol 2
 
@@ -53,8 +51,3 @@ def _choice(described: dict[Any, Any], field: str, default: str, choices: list[s
     if not isinstance(found, str) or found not in choices:
         raise UserError(f"{where}: its {field} is {describe(found)}; known are {', '.join(choices)}")
     return found
-
-
-DEEP_OPE = PolicyFormat(
-    name="deep_ope .pkl", extensions=EXTENSIONS, about="a deep_ope .pkl", recognises=recognises, read=read
-)

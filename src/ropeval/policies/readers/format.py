@@ -1,44 +1,28 @@
-"""What a reader of policies brings along: what it is called, how its files are recognised, and how they are read."""
+"""A format of policies: what it is called, and which file of this folder reads it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
 
-from ropeval.errors import UserError
-from ropeval.policies.inert.archives import Archive, is_zip, read_bytes
-from ropeval.policies.policy import Mode, Policy
+if TYPE_CHECKING:
+    from ropeval.policies.policy import Mode, Policy
+    from ropeval.policies.readers.policy_file import PolicyFile
 
 
-@dataclass(frozen=True, eq=False)
-class PolicyFile:
-    """A file that may be a policy, and what the user said about it."""
+class FileReader(Protocol):
+    """What the file of a reader of files has."""
 
-    path: Path
-    content: bytes
-    archive: Archive | None  # where it is a zip
-    mode: Mode | None = None  # None: as the file says, or stochastic
-    normalised: bool | None = False  # whether statistics come with it; None: the user says that it needs none
+    def recognises(self, file: "PolicyFile") -> bool: ...
 
-    @classmethod
-    def open(cls, path: Path, mode: Mode | None, normalised: bool | None) -> "PolicyFile":
-        where = f"policy {path}"
-        content = read_bytes(path, where)
-        if not content:
-            raise UserError(f"{where}: the file is empty; copy it again")
-        return cls(path, content, Archive(content, where) if is_zip(content) else None, mode, normalised)
+    def read(self, file: "PolicyFile") -> "Policy": ...
 
-    @property
-    def where(self) -> str:
-        """How messages begin."""
-        return f"policy {self.path}"
 
-    @property
-    def name(self) -> str:
-        """What the policy is called in results."""
-        return self.path.stem if self.mode is None else f"{self.path.stem}@{self.mode}"
+class WordReader(Protocol):
+    """What the file of a reader of words has."""
 
-    def refuse_modes_but(self, allowed: tuple[Mode, ...], why: str) -> None:
-        refuse_modes_but(allowed, self.mode, why, self.where)
+    def recognises(self, text: str) -> bool: ...
+
+    def read(self, text: str, mode: "Mode | None") -> "Policy": ...
 
 
 @dataclass(frozen=True)
@@ -46,10 +30,13 @@ class PolicyFormat:
     """A format of files."""
 
     name: str  # in a list
-    extensions: tuple[str, ...]  # usual ones
     about: str  # for --help
-    recognises: Callable[[PolicyFile], bool]
-    read: Callable[[PolicyFile], Policy]
+    file: str  # of its reader, imported when a policy is read: whoever asks for help should not wait for NumPy
+    extensions: tuple[str, ...]  # usual ones
+
+    @property
+    def reader(self) -> FileReader:
+        return cast(FileReader, import_module(f"ropeval.policies.readers.{self.file}"))
 
 
 @dataclass(frozen=True)
@@ -58,12 +45,9 @@ class PolicyWord:
 
     name: str
     about: str
-    recognises: Callable[[str], bool]
-    read: Callable[[str, Mode | None], Policy]
+    file: str
     reserved: bool = False  # it means this even where there is a file of that name
 
-
-def refuse_modes_but(allowed: tuple[Mode, ...], mode: Mode | None, why: str, where: str) -> None:
-    """Refuse a way to act that the policy does not know. `why` completes a sentence: "it is deterministic"."""
-    if mode is not None and mode not in allowed:
-        raise UserError(f"{where}: it {why}, so that @{mode} means nothing here; leave it out")
+    @property
+    def reader(self) -> WordReader:
+        return cast(WordReader, import_module(f"ropeval.policies.readers.{self.file}"))

@@ -8,8 +8,8 @@ from ropeval.policies.discrete import CategoricalMLP
 from ropeval.policies.inert.npy import read_arrays
 from ropeval.policies.networks import Layer, Range
 from ropeval.policies.policy import MODES
-from ropeval.policies.readers.format import PolicyFile, PolicyFormat
 from ropeval.policies.readers.layers import Arrays, action_range, chain, check_finite, layer
+from ropeval.policies.readers.policy_file import PolicyFile
 
 SB3_LOG_STD_RANGE = (-20.0, 2.0)
 
@@ -68,6 +68,3 @@ def _action_range(arrays: Arrays, size: int, where: str) -> Range | None:
     if any(bound.shape != (size,) or bound.dtype.kind != "f" for bound in (low, high)):
         raise UserError(f"{where}: action_low and action_high must both be floats of shape ({size},)")
     return action_range(low, high, size, where)
-
-
-NPZ = PolicyFormat(name=".npz", extensions=(".npz",), about="an .npz", recognises=recognises, read=read)

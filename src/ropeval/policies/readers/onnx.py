@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ropeval.errors import UserError
 from ropeval.policies.inert.onnx_file import check_onnx
 from ropeval.policies.policy import Policy, Space
-from ropeval.policies.readers.format import PolicyFile, PolicyFormat
+from ropeval.policies.readers.policy_file import PolicyFile
 
 ROWS = 1024  # at a time: what a graph may do with them is bounded by MAX_MEMORY
 MAX_MEMORY = 256 * 2**20
@@ -155,6 +155,10 @@ def _first_line(error: Exception) -> str:
     return ascii(str(error).splitlines()[0][:200])[1:-1] if str(error) else type(error).__name__
 
 
+def recognises(file: PolicyFile) -> bool:
+    return file.archive is None and file.path.suffix == ".onnx"  # its first bytes say nothing
+
+
 def read(file: PolicyFile) -> OnnxPolicy:
     file.refuse_modes_but(("mean",), "is deterministic, as every ONNX policy")
     check_onnx(file.content, file.where)
@@ -166,12 +170,3 @@ def read(file: PolicyFile) -> OnnxPolicy:
         raise UserError(f"{file.where}: ONNX needs onnxruntime; install it with: pip install 'ropeval[onnx]'") from None
     except Exception as error:  # onnxruntime's own classes, none of which it exports
         raise UserError(f"{file.where}: onnxruntime refuses it ({_first_line(error)})") from error
-
-
-ONNX = PolicyFormat(
-    name=".onnx",
-    extensions=(".onnx",),
-    about="an .onnx",
-    recognises=lambda file: file.archive is None and file.path.suffix == ".onnx",  # its first bytes say nothing
-    read=read,
-)

@@ -8,7 +8,11 @@ from typing import Any
 from ropeval.errors import UserError
 from ropeval.policies.function import from_function
 from ropeval.policies.policy import Mode, Policy
-from ropeval.policies.readers.format import PolicyWord, refuse_modes_but
+from ropeval.policies.readers.policy_file import refuse_modes_but
+
+
+def recognises(text: str) -> bool:
+    return ":" in text and not text.startswith((".", "/"))
 
 
 def read(text: str, mode: Mode | None) -> Policy:
@@ -35,11 +39,3 @@ def _load(text: str) -> Policy:
     if inspect.isclass(found) or not callable(found):
         raise UserError(f"policy {text}: it is neither a function nor a Policy object")
     return from_function(found, text, f"policy {text}")
-
-
-PYTHON = PolicyWord(
-    name="package.module:name",
-    about="package.module:name of a function f(observations) or f(observations, rng)",
-    recognises=lambda text: ":" in text and not text.startswith((".", "/")),
-    read=read,
-)

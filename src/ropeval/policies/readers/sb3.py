@@ -14,9 +14,9 @@ from ropeval.policies.inert.archives import Archive
 from ropeval.policies.inert.tensors import read_tensors
 from ropeval.policies.networks import Layer, Range
 from ropeval.policies.policy import Policy
-from ropeval.policies.readers.format import PolicyFile, PolicyFormat
 from ropeval.policies.readers.layers import Arrays, chain, check_finite, layer, weights
 from ropeval.policies.readers.npz import SB3_LOG_STD_RANGE
+from ropeval.policies.readers.policy_file import PolicyFile
 from ropeval.policies.readers.sb3_settings import Settings
 
 TRUSTED_CLASSES = ("stable_baselines3.", "sb3_contrib.tqc.")  # others may compute something else from the same weights
@@ -135,12 +135,3 @@ def _finite_box(settings: Settings, size: int, where: str) -> Range:
     if not np.isfinite(box).all():
         raise UserError(f"{where}: its actions are squashed to a box, but the box in the file has no bounds; damaged?")
     return box
-
-
-STABLE_BASELINES = PolicyFormat(
-    name="Stable-Baselines3 .zip",
-    extensions=(".zip",),
-    about="a Stable-Baselines3 .zip (with what VecNormalize.save wrote as STATISTICS)",
-    recognises=recognises,
-    read=read,
-)

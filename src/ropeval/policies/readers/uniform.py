@@ -2,8 +2,12 @@
 
 from ropeval.errors import UserError
 from ropeval.policies.policy import Mode
-from ropeval.policies.readers.format import PolicyWord, refuse_modes_but
+from ropeval.policies.readers.policy_file import refuse_modes_but
 from ropeval.policies.uniform import UniformPolicy
+
+
+def recognises(text: str) -> bool:
+    return text.partition(":")[0] == "uniform"
 
 
 def read(text: str, mode: Mode | None) -> UniformPolicy:
@@ -16,12 +20,3 @@ def read(text: str, mode: Mode | None) -> UniformPolicy:
     except ValueError:
         raise UserError(f"policy {text}: expected uniform:LOW,HIGH, for example uniform:-1,1") from None
     return UniformPolicy(low, high, name=text)
-
-
-UNIFORM = PolicyWord(
-    name="uniform",
-    about="uniform[:LOW,HIGH]",
-    recognises=lambda text: text.partition(":")[0] == "uniform",
-    read=read,
-    reserved=True,
-)

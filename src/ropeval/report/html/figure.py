@@ -7,7 +7,7 @@ from ropeval.report.escape import escape
 from ropeval.report.typeset import to_html
 
 SIGNS = {
-    "circle": "●", "diamond": "◆", "square": "■", "triangle-up": "▲", "star": "★", "cross": "✚", "x": "✖",
+    "circle": "●", "diamond": "◆", "square": "■", "triangle-up": "▲", "hexagon": "⬢", "cross": "✚", "x": "✖",
     "line-ns": "┆",
 }  # fmt: skip
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ropeval.report.escape import escape
+from ropeval.report.palette import SEVERITY_SIGNS
 
-SEVERITIES = {"severe": "✖", "warning": "▲", "note": "●", "good": "✔"}  # sign and word: never the colour alone
 FOLDED = 4  # cases of one note, beyond which they are folded away
 
 
@@ -19,12 +19,12 @@ class Note:
     about: Sequence[str] = ()
 
     def html(self) -> str:
-        kind = self.severity if self.severity in SEVERITIES else "note"
+        kind = self.severity if self.severity in SEVERITY_SIGNS else "note"
         about = f'<ul class="about">{"".join(f"<li>{escape(a)}</li>" for a in self.about)}</ul>' if self.about else ""
         if len(self.about) > FOLDED:
             about = f"<details><summary>The {len(self.about)} cases</summary>{about}</details>"
         return (
-            f'<div class="note {kind}"><p><span class="sign" aria-hidden="true">{SEVERITIES[kind]}</span>'
+            f'<div class="note {kind}"><p><span class="sign" aria-hidden="true">{SEVERITY_SIGNS[kind]}</span>'
             f"<strong>{escape(self.severity)}</strong> {escape(self.sentence)}</p>"
             + (f'<p class="action">{escape(self.action)}</p>' if self.action else "")
             + f"{about}</div>"

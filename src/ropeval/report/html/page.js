@@ -59,7 +59,7 @@
 
   function draw(figure, plot) {
     const traces = figure.data.map(({ group, ...trace }) => ({ ...dressed(trace), visible: !hidden.has(group) }));
-    return Plotly.react(plot, traces, layout(figure), config);
+    return Plotly.react(plot, traces, { ...layout(figure), width: plot.clientWidth }, config);
   }
 
   // Few figures are drawn at once. Of many, those near the screen are; the others wait until they are scrolled to.
@@ -138,9 +138,11 @@
     });
   }
   dark.addEventListener("change", drawAll);
+  const folded = [...document.querySelectorAll(".note details:not([open])")]; // on paper nobody can unfold them
   for (const [event, printing] of [["beforeprint", true], ["afterprint", false]]) { // paper is light
     addEventListener(event, () => {
       document.documentElement.classList.toggle("printing", printing);
+      for (const box of folded) box.open = printing;
       if (printing) plots.forEach((_, i) => near.add(i));
       drawAll();
     });

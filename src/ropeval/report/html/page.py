@@ -18,7 +18,7 @@ from ropeval.report.table import Table
 from ropeval.report.typeset import to_html
 from ropeval.version import __version__
 
-# Nothing is fetched, sent or framed, whatever a name in a log may contain; scripts run only if they are these two.
+# Nothing is fetched, sent or framed, whatever a name in a log may contain; scripts run only if they are ours.
 POLICY = (
     "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
@@ -87,6 +87,7 @@ class Page:
     lead: str = ""
     details: Sequence[str] = ()  # short facts below the answer
     footer: str = ""
+    wide: bool = False  # for large tables: as wide as the window, rather than as a line of text
     sections: list[Section] = field(default_factory=list)
 
     def section(self, title: str, intro: str = "") -> Section:
@@ -97,12 +98,14 @@ class Page:
         figures: list[dict[str, Any]] = []
         sections = [self._section(i, section, figures) for i, section in enumerate(self.sections, start=1)]
         scripts = [_asset("plotly/plotly-basic.min.js"), _asset("page.js")] if figures else []
+        scripts += [_asset("tables.js")] if any("<table" in section for section in sections) else []
         drawn = [plot_data(figure) for figure in figures]
         return "\n".join(
             [
                 '<!DOCTYPE html>\n<html lang="en">',
                 self._head(scripts),
-                '<body>\n<a class="skip" href="#main">Skip to the content</a>',
+                '<body class="wide">' if self.wide else "<body>",
+                '<a class="skip" href="#main">Skip to the content</a>',
                 self._header(),
                 f'<main id="main">\n{"".join(sections)}</main>',
                 self._footer(bool(figures)),

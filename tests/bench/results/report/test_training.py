@@ -67,3 +67,13 @@ def test_a_task_on_which_nothing_recorded_a_metric_has_no_panel_of_it(tmp_path):
     assert [panel.title for panel in made["errors-discounted-default"].panels] == ["a", "b", "c"]
     assert "feature-std" not in made
     assert "loss-phi" not in made
+
+
+def test_curves_that_were_stopped_too_early_say_so(tmp_path):
+    rows = runs("a", "fqe", [110.0]) + runs("a", "lspe", [110.0]) + runs("a", "mean-reward", [90.0])
+    curves = curve(rows[0], "fqe", "estimate", {step: 10.0 * step for step in range(16)})
+    curves += curve(rows[1], "lspe", "estimate", dict.fromkeys(range(16), 110.0))
+    made = charts_of(write_study(tmp_path, rows, curves))["errors-discounted-default"]
+    assert made.panels[0].corner == "not converged: fqe"
+    assert [s.label for s in made.panels[0].series] == ["fqe (not converged)", ""]
+    assert "Not converged: the estimate still moved by more than 5%" in made.caption

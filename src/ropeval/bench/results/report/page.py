@@ -26,6 +26,7 @@ def as_page(report: "Report") -> Page:
             f"protocol {report.protocol}",
         ],
         footer=report.source,
+        wide=True,
     )
     charts = {chart.slug: chart for chart in report.charts}
     tables = {table.slug: table for table in report.tables}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def suite_page(report: "Report", suite: Suite) -> Page:
-    page = Page(report.title, lead=verdict(suite), details=_details(report, suite), footer=report.source)
+    page = Page(report.title, lead=verdict(suite), details=_details(report, suite), footer=report.source, wide=True)
     charts = {chart.slug: chart for chart in report.charts}
     tables = {table.slug: table for table in report.tables}
     first = page.section("At a glance")

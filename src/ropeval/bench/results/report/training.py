@@ -1,15 +1,19 @@
 """The study's figures of training: errors, losses and features over gradient steps."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from ropeval.bench.results.curve_bands import Curve, Line, Name, error_line, line, role
+from ropeval.bench.results.curve_bands import Curve, Line, Name, error_line, line, role, settled
 from ropeval.bench.results.report.charts import legend
 from ropeval.bench.results.rows import BASELINES, TRUTHS
 from ropeval.bench.results.scores import iqm
 from ropeval.bench.results.summary import Runs, Summary
+from ropeval.evaluation.diagnosis.about_fit import DRIFT
 from ropeval.report.chart import Chart, Entry, Mark, Panel, Series, error_range, joined
 from ropeval.report.palette import Palette
 
+NAMED = 2  # curves in the corner of a panel; more would not fit
 Curves = dict[Name, Curve]
 FEATURES = {
     "feature_mean": "mean of the features",
@@ -47,7 +51,7 @@ def error_curves(summary: Summary, curves: Curves, palette: Palette, truth: str,
     """RMAE over the steps of the estimator's training."""
     panels, seen = [], []
     for task in summary.tasks:
-        values, drawn, marks = summary.truths[truth, task], [], []
+        values, drawn, marks, moving = summary.truths[truth, task], [], [], []
         undefined = values.trouble.startswith("RMAE is undefined")
         for method in summary.methods if not undefined else ():
             runs = summary.runs.get((task, method))
@@ -57,13 +61,16 @@ def error_curves(summary: Summary, curves: Curves, palette: Palette, truth: str,
             curve = _find(curves, task, method, hyper, "estimate", "estimator")
             if curve is not None:
                 drawn.append(_series(method, palette, error_line(curve, values)))
+                if not settled(curve):
+                    drawn[-1] = replace(drawn[-1], label=f"{method} (not converged)")
+                    moving.append(method)
                 seen.append(drawn[-1].y)
             else:
                 errors = summary.errors(truth, task, method)[hyper]
                 marks.append(Mark(method, palette[method], float(iqm(errors))))
                 seen.append(np.array([marks[-1].value]))
         if drawn or undefined:  # level lines alone would need steps that nobody took
-            panels.append(Panel(task, drawn, marks, note="RMAE is undefined"))
+            panels.append(Panel(task, drawn, marks, note="RMAE is undefined", remark=_not_converged(moving, drawn)))
     which = (
         "each method at its default setting"
         if choice == "default"
@@ -74,6 +81,7 @@ def error_curves(summary: Summary, curves: Curves, palette: Palette, truth: str,
         title=f"Error over training, {'default' if choice == 'default' else 'best†'} setting; {TRUTHS[truth]}",
         caption=f"IQM of RMAE over seeds with 95 % bootstrap bands, {which}. Methods without a curve are level lines. "
         "A line that leaves the top goes beyond the scale; one that ends has diverged, or was trained for fewer steps. "
+        f"Not converged: the estimate still moved by more than {DRIFT:.0%} over the last quarter of its steps. "
         "Lower is better.",
         panels=panels,
         legend=legend(summary.methods, palette),
@@ -82,6 +90,11 @@ def error_curves(summary: Summary, curves: Curves, palette: Palette, truth: str,
         y_log=True,
         y_range=error_range(seen, floor=5e-3),
     )
+
+
+def _not_converged(methods: list[str], drawn: list[Series]) -> str:
+    named = ", ".join(methods) if len(methods) <= NAMED else f"{len(methods)} of {len(drawn)} curves"
+    return f"not converged: {named}" if methods else ""
 
 
 def losses(summary: Summary, curves: Curves, palette: Palette, part: str) -> Chart:

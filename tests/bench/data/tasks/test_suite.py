@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 from ropeval.bench.data.collect import collect
-from ropeval.bench.data.policy_files import PoliciesMissing, locate, locate_all, sha256_of
-from ropeval.bench.data.task_data import load_task, read_truth
-from ropeval.bench.data.tasks import PolicySource, Task, all_tasks, find_task, find_tasks
-from ropeval.bench.data.truth import PolicyTruth, Value, make_truth
+from ropeval.bench.data.policy_files import locate, sha256_of
+from ropeval.bench.data.task_data import load_task
+from ropeval.bench.data.tasks import Task, all_tasks, find_task, find_tasks
 from ropeval.bench.data.workers import worker_pool
 from ropeval.bench.data.worlds.environments import CLASSIC
 from ropeval.bench.run.study import load_study
-from ropeval.errors import UserError
 from ropeval.policies import load_policy
 
 SUITE = {name: task for name, task in all_tasks().items() if name.startswith("suite/")}
@@ -106,59 +104,3 @@ def test_the_shipped_line_ups_are_described_and_small():
         about = json.loads(path.with_suffix(".json").read_text())
         assert about["sha256"] == sha256_of(path)
         assert load_policy(path).observation_size
-
-
-# --- bad input ------------------------------------------------------------------------------------------------
-
-
-def test_what_is_missing_says_what_to_pass():
-    task = find_task("suite/hopper-replay")
-    with pytest.raises(PoliciesMissing, match=r"suite/hopper-replay: policy 0 is .*--policies DIR"):
-        locate_all(task, None)
-
-
-def test_policies_that_are_not_found_are_not_judged(shared_policies, tmp_path):
-    task = find_task("suite/hopper-medium")
-    for number in (5, 10):
-        name = f"hopper_online_{number}.npz"
-        (tmp_path / name).symlink_to(shared_policies / name)
-    assert set(locate_all(task, tmp_path)) == {"5", "10", "5-noisy", "random"}
-    with pytest.raises(PoliciesMissing, match=r"policy 0-noisy is hopper_online_0.pkl"):  # a writer has to be there
-        locate_all(find_task("suite/hopper-replay"), tmp_path)
-
-
-def test_a_policy_of_another_environment_is_refused_by_name(tmp_path):
-    """Sizes need not tell them apart: the description beside the file does."""
-    shipped = Path(find_task("suite/pendulum-weak-5k").policies["1"].spec)
-    for suffix in (".npz", ".json"):
-        (tmp_path / f"p{suffix}").write_bytes(shipped.with_suffix(suffix).read_bytes())
-    source = PolicySource(spec=str(tmp_path / "p.npz"))
-    task = Task(
-        name="a/b", environment="MountainCarContinuous-v0", policies={"p": source}, judged={"p": "dev"},
-        writers={"random": 1}, transitions=10,
-    )  # fmt: skip
-    with pytest.raises(UserError, match=r"p.npz is a policy of Pendulum-v1.*the task plays MountainCarContinuous-v0"):
-        locate_all(task, None)
-    (tmp_path / "p.json").unlink()
-    with pytest.raises(UserError, match="observations of size 3"):
-        collect(task, tmp_path / "data", processes=1, truth_episodes=2)
-
-
-def truth_of(value: float, error: float) -> PolicyTruth:
-    one = Value(value=value, standard_error=error)
-    return PolicyTruth(discounted=one, mean_reward=one, mean_return=0.0, mean_length=1.0, episodes=9)
-
-
-def test_a_rough_truth_is_flagged():
-    policies = {"a": truth_of(0, 0.04), "b": truth_of(10, 0.06), "random": truth_of(-90, 9.0)}
-    assert make_truth(0.9, policies, ["a", "b"]).imprecise == ("b",)  # half a percent of 10
-    assert make_truth(0.9, policies, ["b"]).imprecise == ()  # alone, it is 100 from random
-    assert make_truth(0.9, {**policies, "b": truth_of(10, 0.6)}, ["b"]).imprecise == ("b",)
-
-
-def test_earlier_true_values_are_read(tmp_path):
-    one = truth_of(1, 0.1).model_dump()
-    (tmp_path / "truth.json").write_text(json.dumps({"gamma": 0.5, "evaluated": one, "behaviour": one, "random": one}))
-    truth = read_truth(tmp_path)
-    assert list(truth.policies) == ["evaluated", "behaviour", "random"]
-    assert (truth.gamma, truth.imprecise) == (0.5, ())

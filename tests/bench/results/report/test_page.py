@@ -2,17 +2,12 @@
 
 import pytest
 
-from ropeval.bench.results.report import write_report
-from tests.bench.studies import small_study
-
 DRAWN = "document.querySelectorAll('.plot .main-svg').length > 0"
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    folder = small_study(tmp_path_factory.mktemp("study"))
-    write_report(folder, folder / "report", ["html"])
-    return (folder / "report" / "report.html").read_text(encoding="utf-8")
+@pytest.fixture
+def page(small):
+    return (small / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.process
@@ -49,3 +44,11 @@ def test_the_baselines_and_their_lines_are_in_the_figures(open_page, page):
     opened.until(f"{plot}.querySelectorAll('.main-svg').length > 0", True)
     lines = opened.page.evaluate(f"{plot}.data.filter((t) => t.name === 'mean-reward').map((t) => t.y[0])")
     assert lines == pytest.approx([0.1, 0.1])
+
+
+def test_a_screen_of_1280_pixels_is_used_and_nothing_is_cut_off(open_page, page):
+    opened = open_page(page, viewport={"width": 1280, "height": 900})
+    assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert opened.page.locator("main").bounding_box()["width"] > 1200
+    first = "document.querySelector('main .scroll')"
+    assert opened.page.evaluate(f"{first}.scrollWidth <= {first}.clientWidth")

@@ -1,0 +1,77 @@
+"""What can be seen of an estimate without the truth."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from ropeval.data import make_problem
+from ropeval.data.bounds import ANYTHING
+from ropeval.estimators.estimator import EffectiveSize, Estimated
+from ropeval.evaluation.conclude import Conclusion
+from ropeval.evaluation.diagnosis.evidence import Evidence
+from ropeval.evaluation.verdict.signs import Earned, read_signs, returns_to_go
+from ropeval.learning.engine import Run, member_keys
+from tests.problems import Chain
+
+GAMMA = 0.9
+
+
+@given(arrays(np.float64, st.integers(1, 30), elements=st.floats(-10, 10)), st.floats(0, 0.99))
+def test_returns_to_go_obey_their_recursion(rewards, gamma):
+    found = returns_to_go(rewards, gamma)
+    assert found[-1] == pytest.approx(rewards[-1])
+    assert found[:-1] == pytest.approx(rewards[:-1] + gamma * found[1:], abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def evidence():
+    chain = Chain()
+    problem = make_problem(chain.log(200, right=0.7), chain.policy(0.8), GAMMA, draws=2)
+    return Evidence(problem, 0.3, np.zeros(2, bool), {}, Estimated(np.array([0.3, 0.31])), Run(member_keys(0, 2)))
+
+
+def said(value, replicates=(0.2, 0.4), lost=(False, False)):
+    every = np.array(replicates)
+    return Conclusion(value, None, every, every, np.array(lost), np.zeros(2, bool), ANYTHING)
+
+
+def test_shares_are_those_of_what_the_log_earned(evidence):
+    earned = Earned(evidence.problem.log)
+    signs = read_signs(evidence, said(earned.mean, (0.2, 0.4)))
+    assert signs["moved"] == signs["beyond"] == signs["lost"] == 0.0
+    assert signs["spread"] == pytest.approx(np.std([0.2, 0.4], ddof=1) / earned.scale)
+    assert earned.least <= earned.mean <= earned.most
+
+
+def test_what_lies_above_all_that_was_ever_earned_is_beyond(evidence):
+    earned = Earned(evidence.problem.log)
+    signs = read_signs(evidence, said(earned.most + 2.0 * earned.scale))
+    assert signs["beyond"] == pytest.approx(2.0)
+    assert read_signs(evidence, said(earned.least - earned.scale))["beyond"] == pytest.approx(1.0)
+
+
+def test_signs_that_a_method_does_not_have_are_left_out(evidence):
+    assert {"effective", "support", "outside"}.isdisjoint(read_signs(evidence, said(0.3)))
+    weighted = replace(evidence, estimated=replace(evidence.estimated, effective=EffectiveSize(7.0, True, 0.5)))
+    assert read_signs(weighted, said(0.3))["effective"] == 7.0
+    assert read_signs(weighted, said(0.3))["weight"] == 0.5
+
+
+def test_a_simulator_is_judged_by_its_worst_replay(evidence):
+    replays = [
+        {"steps": 1, "predicted": 9.0, "logged": 0.0, "logged_std": 1.0},  # one step says little
+        {"steps": 10, "predicted": 1.0, "logged": 0.5, "logged_std": 2.0},
+        {"steps": 50, "predicted": 1.0, "logged": 2.0, "logged_std": 2.0},
+    ]
+    told = {"support": 0.9, "fallback": 0.1, "apart": 0.4, "replays": replays}
+    signs = read_signs(replace(evidence, estimated=replace(evidence.estimated, extras=told)), said(0.3))
+    assert signs["replay"] == 0.5
+    assert (signs["support"], signs["fallback"], signs["apart"]) == (0.9, 0.1, 0.4)
+
+
+def test_nothing_is_seen_of_what_has_no_value(evidence):
+    assert read_signs(evidence, said(None)) == {}
