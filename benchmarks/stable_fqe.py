@@ -61,6 +61,7 @@ def run(options: argparse.Namespace) -> None:
     import ropeval
     from ropeval.bench.data.task_data import load_task
     from ropeval.bench.data.tasks import find_tasks
+    from ropeval.data import Log
     from ropeval.runtime import prepare
 
     prepare()
@@ -71,6 +72,7 @@ def run(options: argparse.Namespace) -> None:
             continue
         data = load_task(task, options.data)
         judged = {name: judged for name, judged in data.judged.items() if judged.split == "dev"}
+        bounds = Log(data.dataset, task.gamma).bounds  # an estimate beyond them is reported as the bound itself
         for variant, (method, settings) in variants(options.recipe_steps, options.width).items():
             for name in list(judged)[-options.policies :]:
                 if (task.name, name, variant) in done or (options.variants and variant not in options.variants):
@@ -87,6 +89,7 @@ def run(options: argparse.Namespace) -> None:
                     )  # fmt: skip
                     row |= {"value": found.value, "members": found.members, "extras": found.extras}
                     row["diverged"] = len(found.diverged)
+                    row["at_bound"] = found.value is not None and bool(np.isclose(found.value, bounds).any())
                 except ropeval.UserError as error:
                     row["refused"] = str(error)
                 row["seconds"] = round(time.perf_counter() - began, 1)
@@ -101,10 +104,11 @@ def rows(out: Path) -> list[dict[str, Any]]:
 
 
 def table(out: Path) -> Iterator[str]:
-    """Median error over the policies, as a share of the range of true values; members that diverged; seconds."""
+    """Median error over the policies, as a share of the range of true values; policies whose estimate ran into what
+    the rewards allow, or that no member found a finite value for; seconds."""
     found = rows(out)
     tasks = list(dict.fromkeys(row["task"] for row in found))
-    yield "| | " + " | ".join(f"{task} | diverged | seconds" for task in tasks) + " |"
+    yield "| | " + " | ".join(f"{task} | ran away | seconds" for task in tasks) + " |"
     yield "|---|" + "---|" * 3 * len(tasks)
     for variant in dict.fromkeys(row["variant"] for row in found):
         cells = []
@@ -112,7 +116,7 @@ def table(out: Path) -> Iterator[str]:
             own = [row for row in found if (row["task"], row["variant"]) == (task, variant) and "refused" not in row]
             errors = [abs(row["value"] - row["truth"]) / row["range"] for row in own if row["value"] is not None]
             cells += [f"{np.median(errors):.1%}" if errors else "–"]
-            cells += [f"{sum(row['diverged'] for row in own)} of {sum(len(row['members']) for row in own)}"]
+            cells += [f"{sum(row['at_bound'] or row['value'] is None for row in own)} of {len(own)}"]
             cells += [f"{np.mean([row['seconds'] for row in own]):.0f}" if own else "–"]
         yield f"| {variant} | {' | '.join(cells)} |"
 

@@ -62,9 +62,12 @@ def test_a_right_q_is_kept_and_a_wrong_one_is_corrected():
     chain = Chain(size=3, gamma=0.8)
     data = chain.log(600, length=30, log_probs=True)
     exact, truth = chain.values(RIGHT)
-    right = blend(partial_sums(*case(chain, data, exact), np.ones(600, int)), 600)
+    ones = np.ones(600, int)
+    log, errors, initial, episodes = case(chain, data, exact)
+    right = blend(partial_sums(log, errors, initial, episodes, ones), 600)
     assert right.value == pytest.approx(truth, abs=0.02)
-    wrong = blend(partial_sums(*case(chain, data, exact + 3.0), np.ones(600, int)), 600)
+    _, errors, initial, _ = case(chain, data, exact + 3.0)
+    wrong = blend(partial_sums(log, errors, initial, episodes, ones), 600)
     assert wrong.x[0] < 0.05
     assert wrong.value == pytest.approx(truth, abs=0.1)
 

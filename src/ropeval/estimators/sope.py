@@ -24,7 +24,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
-from pydantic import NonNegativeInt
+from pydantic import NonNegativeInt, PositiveFloat
 
 from ropeval.data import Problem, Rows, Transitions
 from ropeval.estimators.behaviour import Behaviour
@@ -47,12 +47,14 @@ from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import huber
 
 Floats = NDArray[np.float64]
+LARGEST_LOG = 80.0  # of a ratio that float32 can hold
 
 
 class SOPEConfig(DoublyRobustConfig):
     """Settings of w, as those of q."""
 
     trajectory: NonNegativeInt = 5  # n
+    largest: PositiveFloat = 100.0  # w that is learned: one wild ratio must not rule all states after it
 
 
 # --- the ratio of states --------------------------------------------------------------------------------------
@@ -75,6 +77,7 @@ def make_learner(config: SOPEConfig, states: int) -> Learner:
         before = visited(w_bar, batch.next_x)[:, 0]
         own = batch.own[:, hyper["member"] % batch.own.shape[-1]]
         target = hyper["start"] * batch.reward + own * before
+        target = jnp.minimum(target, config.largest)
         return huber(target - visited(w, batch.x), config.huber_delta).mean()
 
     return td_learner(config, states, visited, loss)
@@ -179,8 +182,9 @@ def step_ratios(weights: Weights) -> Float[Floats, "M N"]:
     """π_e/π_b of every logged step, from their products."""
     first = weights.episodes.time == 0
     before = np.where(first[None], 0.0, np.roll(weights.log, 1, axis=1))
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.nan_to_num(np.exp(weights.log - before), nan=0.0)  # after an impossible action all is impossible
+    with np.errstate(invalid="ignore"):
+        steps = np.minimum(weights.log - before, LARGEST_LOG)
+    return np.nan_to_num(np.exp(steps), nan=0.0)  # after an impossible action all is impossible
 
 
 SOPE = Estimator(
