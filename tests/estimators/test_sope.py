@@ -59,7 +59,7 @@ def test_the_exact_ratio_is_a_fixed_point_of_what_it_is_learned_by():
     problem = make_problem(data, chain.policy(RIGHT), chain.gamma)
     w = exact_ratio(chain, data)
     turned = arrivals(problem, step_ratios(weights))
-    own, first = np.asarray(turned.rows.own)[:, 0], np.asarray(turned.rows.reward)
+    own, first = np.asarray(turned.rows.own)[0], np.asarray(turned.rows.reward)
     before = np.asarray(turned.rows.next_x)[:, 0]
     np.testing.assert_allclose(before[1:][first[1:] == 0], np.asarray(turned.rows.x)[:-1][first[1:] == 0])
     target = (1 - chain.gamma) * episodes.lengths.mean() * first + own * np.concatenate([[0.0], w[:-1]])

@@ -239,7 +239,7 @@ def train_q(
     scaled = problem.transitions.with_reward(problem.transitions.rows.reward / scale)
     hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
     if own is not None:
-        scaled, hyper["member"] = scaled.with_own(own), jnp.arange(run.members)
+        scaled = scaled.with_own(own)
     trained = train(learner, scaled, hyper, config.steps_for(scaled.size), run, bound=problem.reward_bound / scale)
     trained = replace(trained, curves={**trained.curves, "estimate": trained.curves["estimate"] * scale})
     return FittedQ(trained, problem.transitions, value, scale)

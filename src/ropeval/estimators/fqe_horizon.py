@@ -67,7 +67,7 @@ def make_learner(config: FQEHorizonConfig, dim: int, gamma: float, low: float = 
 
     def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper) -> Array:
         heads = expected(head_values(q_bar, batch.next_x, gamma), batch.next_weight)  # [batch, H]
-        target = head_targets(batch.reward, batch.discount, heads, batch.own[:, hyper["member"]])
+        target = head_targets(batch.reward, batch.discount, heads, batch.own)
         if config.clip_targets:
             target = jnp.clip(target, low, high)
         return huber(target - head_values(q, batch.x, gamma), config.huber_delta).mean()

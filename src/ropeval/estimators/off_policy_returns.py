@@ -95,8 +95,7 @@ def make_learner(config: ReturnsConfig, dim: int, gamma: float, low: float = 0.0
     def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper) -> Array:
         next_values = value(q_bar, batch.next_x)  # [batch, L, K]
         following = jax.vmap(expected)(next_values, batch.next_weight)  # [batch, L]
-        carry = batch.own[..., hyper["member"] % batch.own.shape[-1]]  # one for all where none was fitted
-        target = segment_return(batch.reward, batch.discount, following, value(q_bar, batch.x), carry)
+        target = segment_return(batch.reward, batch.discount, following, value(q_bar, batch.x), batch.own)
         if config.clip_targets:
             target = jnp.clip(target, low, high)
         return huber(target - value(q, batch.x[:, 0]), config.huber_delta).mean()
@@ -158,7 +157,8 @@ def fit_returns(problem: Problem, config: ReturnsConfig, run: Run, carry: Float[
     plain = ReturnsConfig(**{name: getattr(config, name) for name in ReturnsConfig.model_fields})
     scale = reward_unit(problem, config)
     learner = make_learner(plain, problem.transitions.dim, problem.gamma, *clip_bounds(problem, config, scale))
-    return train_q(problem, config, run, learner, value_function(problem.gamma), scale, carry)
+    own = np.broadcast_to(carry, (run.members, carry.shape[1]))  # one for all where none was fitted
+    return train_q(problem, config, run, learner, value_function(problem.gamma), scale, own)
 
 
 def notes_on(

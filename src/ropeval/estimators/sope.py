@@ -75,8 +75,7 @@ def make_learner(config: SOPEConfig, states: int) -> Learner:
 
     def loss(w: MLP, w_bar: MLP, batch: Rows, hyper: Hyper) -> Array:
         before = visited(w_bar, batch.next_x)[:, 0]
-        own = batch.own[:, hyper["member"] % batch.own.shape[-1]]
-        target = hyper["start"] * batch.reward + own * before
+        target = hyper["start"] * batch.reward + batch.own * before
         target = jnp.minimum(target, config.largest)
         return huber(target - visited(w, batch.x), config.huber_delta).mean()
 
@@ -98,14 +97,13 @@ def fit_states(
     problem: Problem, config: SOPEConfig, run: Run, ratios: Float[Floats, "M N"]
 ) -> tuple[Float[Floats, "M N"], Trained]:
     """w of every logged state, as each member sees it."""
-    data = arrivals(problem, ratios)
+    data = arrivals(problem, np.broadcast_to(ratios, (run.members, ratios.shape[1])))
     episodes = Episodes(problem.dataset.starts, problem.gamma)
     start = (1.0 - problem.gamma) * run.mean_over_episodes(
         np.broadcast_to(episodes.lengths, (run.members, episodes.count)).astype(np.float64)
     )
     hyper = {
         "learning_rate": run.spread("learning_rate", config.learning_rate),
-        "member": jnp.arange(run.members),
         "start": jnp.asarray(start, jnp.float32),
     }
     learner = make_learner(config, int(data.rows.x.shape[1]))

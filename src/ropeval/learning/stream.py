@@ -47,9 +47,9 @@ class Streamed(Threads):
         seen = []
         for first, last in pairwise(ends):
             begin = jnp.int32(start + int(first))
-            index = _indices(self.learner, int(last - first), own[0], begin, self.transitions, self.tables[i])
+            index = _indices(self.learner, int(last - first), own[0], begin, self.seen[i], self.tables[i])
             x, next_x = (self._gathered(column, np.asarray(index)) for column in self._features)
-            state, metrics = _train_piece(self.learner, state, *own, begin, index, x, next_x, self.transitions, member)
+            state, metrics = _train_piece(self.learner, state, *own, begin, index, x, next_x, self.seen[i], member)
             seen.append(metrics)
         return state, _summary(self.learner, state, seen, self._shown, member)
 
