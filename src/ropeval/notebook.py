@@ -1,6 +1,15 @@
-"""What is shown as a table, in a notebook or printed. How it looks is known to `report`, which is asked then."""
+"""What Python shows: tables and progress, in a notebook or printed. How they look is known to others, who are asked
+when it is needed."""
 
-from typing import Any
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ropeval.evaluation.methods import Method
+    from ropeval.evaluation.session import Report
+    from ropeval.policies import Policy
 
 
 class ShownInNotebook:
@@ -21,3 +30,22 @@ class ShownAsTables(ShownInNotebook):
         from ropeval.report.terminal import comparison_text
 
         return comparison_text(self.estimates, self.rankings, self.truth)
+
+
+def in_notebook() -> bool:
+    """Whether a kernel of Jupyter runs this process."""
+    kernel = sys.modules.get("IPython")
+    shell = kernel.get_ipython() if kernel is not None else None
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+@contextmanager
+def progress_bar(wanted: bool | None, questions: "Sequence[tuple[Policy, Method]]") -> "Iterator[Report | None]":
+    """A bar to report to, on standard error; None where it is not wanted. Who does not say wants one in a notebook."""
+    if not (in_notebook() if wanted is None else wanted):
+        yield None
+        return
+    from ropeval.cli.progress import questions_progress, stderr
+
+    with questions_progress(questions, stderr()) as report:
+        yield report

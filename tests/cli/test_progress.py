@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from ropeval.cli.progress import percent_bar, session_progress
+from ropeval.cli.progress import percent_bar, questions_progress
 from ropeval.evaluation.options import make_options
 from ropeval.evaluation.session import Session
 from tests.problems import Chain
@@ -47,7 +47,7 @@ def test_the_questions_of_a_session_share_the_bar():
     session = Session(chain.log(5), [chain.policy(0.6)], options)
     parts = [((0, "fqe", 0.5), 150), ((0, "done", 1.0), 300), ((1, "rope", 0.5), 350), ((1, "fqe", 1.0), 700)]
     for (number, stage, fraction), steps in parts:
-        with session_progress(session, console) as report:
+        with questions_progress(session.questions, console) as report:
             report(number, stage, fraction)
         assert f" {100 * steps / 700:>3.0f}%" in shown(console).split("preparing")[-1], (number, stage)
     assert "rope+fqe (rope)" in shown(console)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ropeval.data import Log
-from ropeval.estimators.estimator import REPLICATES, Estimated, Estimator, replicated
+from ropeval.estimators.estimator import REPLICATES, Estimated, Estimator, averaged, exact, replicated
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples
 from ropeval.settings import PartConfig
@@ -45,12 +45,33 @@ def test_an_exact_estimate_on_the_log_and_on_its_resamples():
         assert counts.sum() == 3
         return float(counts @ returns / counts.sum())
 
-    value, none = replicated(Run(member_keys(0, 2)), 3, average)
+    value, none = replicated(Run(member_keys(0, 2)), np.ones(3, int), average)
     assert (value.tolist(), none) == ([2.0], None)
-    value, several = replicated(Run(member_keys(0, 2), resamples=Resamples(0, 3)), 3, average)
+    value, several = replicated(Run(member_keys(0, 2), resamples=Resamples(0, 3)), np.ones(3, int), average)
     assert value.tolist() == [2.0]
     assert several.shape == (REPLICATES,)
     assert several.mean() == pytest.approx(2.0, abs=5 * returns.std() / (3 * REPLICATES) ** 0.5)
+
+
+def test_some_episodes_alone():
+    returns, run = np.array([1.0, 2.0, 30.0]), Run(member_keys(0, 2), resamples=Resamples(0, 3))
+    found = exact(run, 3, lambda counts: float(counts @ returns / counts.sum()))
+    assert found.values.tolist() == [11.0]
+    last = found.among(np.array([False, False, True]))
+    assert last.values.tolist() == [30.0]
+    missing = (run.resamples.counts(0, REPLICATES)[:, 2] == 0).mean()
+    assert np.isnan(last.replicates).mean() == missing > 0.1
+    assert set(last.replicates[np.isfinite(last.replicates)]) == {30.0}
+
+
+def test_members_average_over_their_own_logs_and_groups():
+    values, run = np.array([[1.0, 2.0, 30.0], [2.0, 3.0, 40.0]]), Run(member_keys(0, 2), resamples=Resamples(1, 3))
+    found, held = averaged(run, values), np.array([True, True, False])
+    counts = run.resamples.counts(0, 2)
+    np.testing.assert_allclose(found.values, np.average(values, axis=1, weights=counts))
+    np.testing.assert_allclose(
+        found.among(held).values, (counts * values)[:, :2].sum(axis=1) / counts[:, :2].sum(axis=1)
+    )
 
 
 def test_what_was_prepared_is_handed_over_and_prepared_once():

@@ -22,8 +22,11 @@ def test_the_command_line_wins_over_the_file_and_the_file_over_the_defaults(tmp_
 
 
 BAD = {
-    "gamma": (1.0, "gamma is 1.0; it must be a number, at least 0 and less than 1"),
+    "gamma": (1.1, "gamma is 1.1; it must be a number, at least 0 and at most 1"),
+    "horizon": (0, "horizon is 0; it must be a whole number, at least 1"),
+    "by": (3, "by is 3; it must be a word"),
     "members": (2.5, "members is 2.5; it must be a whole number, at least 1"),
+    "minutes": (0.0, "minutes is 0.0; it must be a number, more than 0"),
     "steps": (True, "steps is True; it must be a whole number, at least 1"),
     "draws": (0, "draws is 0; it must be a whole number, at least 1"),
     "seed": (2**31, "seed is 2147483648; it must be a whole number, at least 0 and less than 2147483648"),

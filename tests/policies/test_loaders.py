@@ -16,6 +16,7 @@ from ropeval.policies.readers import FORMATS, WORDS
 from ropeval.policies.readers.policy_file import PolicyFile
 from tests.policies.hostile import FILES, packed, told, written
 from tests.policies.samples import arrays, save, written_deep_ope
+from tests.policies.torch_files import state_dict, torch_save
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,10 @@ def _torch_file() -> bytes:
 
 
 OTHER_FILES = {
-    "a torch file": ("policy.pt", _torch_file(), "weights without the architecture; save the whole model"),
+    "a torch file": ("policy.pt", _torch_file(), "weights without the architecture; export it: torch.onnx.export("),
+    "a CleanRL file under another name": ("ppo.pth", _torch_file(), "give it the ending .cleanrl_model"),
+    "a whole d3rlpy file": ("model.d3", _torch_file(), 'algo.save_policy("policy.onnx"), and give policy.onnx'),
+    "a file of jax.export": ("policy.jax", b"\x20\0\0\0", "wrap it in a Python function"),
     "an old torch file": ("policy.pth", b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.", "expected a dict of weights"),
     "a d3rlpy file": ("model.d3", b"d3rlpy", "save the whole model"),
     "HDF5": ("model.h5", b"\x89HDF\r\n\x1a\n", "The log comes first"),
@@ -71,7 +75,7 @@ OTHER_FILES = {
     "a page that says that it was not found": ("policy.zip", b"<html>404</html>", "cannot be read as a zip archive"),
     "an .npz cut short": ("policy.npz", b"PK\x03\x04" + b"\0" * 40, "list of members is missing"),
     "a Python file": ("my_policy.py", b"def act(observations): ...", "give my_policy:NAME, not the file"),
-    "JSON": ("params.json", json.dumps({}).encode(), "unknown format; give Stable-Baselines3 .zip, .npz"),
+    "JSON": ("params.json", json.dumps({}).encode(), "unknown format; give Stable-Baselines3 .zip, CleanRL"),
     "a zip of something else": ("x.zip", packed({"readme.txt": b"hello"}), "found readme.txt"),
     "an empty zip": ("x.zip", packed({}), "empty or damaged"),
     "a single array in a zip": ("x.npz", packed({"x.npy": b""}), "its header is no array's"),
@@ -149,6 +153,7 @@ def test_every_format_is_recognised_by_its_own_reader_alone(tmp_path):
         "Stable-Baselines3 .zip": FILES / "sac.zip",
         "deep_ope .pkl": written_deep_ope(tmp_path),
         ".onnx": FILES / "free_batch.onnx",
+        "CleanRL .cleanrl_model": torch_save(tmp_path / "ppo.cleanrl_model", state_dict(actor__0__weight=np.eye(2))),
     }
     assert set(examples) == {known.name for known in FORMATS}
     for name, path in examples.items():

@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from ropeval.evaluation.result import Finding, Ranking
+from ropeval.evaluation.result import Finding, Ranking, Verdict
 from ropeval.report.terminal import print_ranking, print_results, ranking_table, results_table, spoken_against
 from tests.report.outcomes import estimate, estimates
 
@@ -62,7 +62,16 @@ def test_the_probability_of_the_best_and_the_scores():
     assert text(print_ranking, []) == ""
 
 
-def test_support_stands_below_the_method_that_can_tell():
-    told = replace(estimate("p", "world", 1.0), extras={"support": 0.42})
+def test_the_verdict_stands_below_the_method():
+    told = replace(estimate("p", "world", 1.0), verdict=Verdict("partly", "few states"))
     rows = results_table([told, estimate("p", "fqe", 1.0)], []).cells()
-    assert [row[1].below for row in rows] == ["support 42%", ""]
+    assert [row[1].below for row in rows] == ["partly", ""]
+
+
+def test_the_number_to_go_by_is_said_with_how_far_to_rely_on_it():
+    told = replace(estimate("p", "world", 1.0), verdict=Verdict("guess", "the log shows little of it", 0.9))
+    assert "p: about 1" in text(print_results, [told])
+    assert "by world; guess (within about 90% of the range, nine times in ten): the log shows little of it" in " ".join(
+        text(print_results, [told]).split()
+    )
+    assert "about" not in text(print_results, [estimate("p", "fqe", 1.0)])  # a run from before there were verdicts

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ropeval.cli import bench_report, bench_run
+from ropeval.cli import bench_pack, bench_report, bench_run
 from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
 
 if TYPE_CHECKING:
@@ -191,3 +191,4 @@ def train(
 app.command(epilog=bench_run.EPILOG)(bench_run.run)
 app.command()(bench_run.status)
 app.command(epilog=bench_report.EPILOG)(bench_report.report)
+app.command()(bench_pack.pack)

@@ -19,7 +19,7 @@ app = typer.Typer(
 EPILOG = """
 Examples:
 
-  ropeval data info log.npz
+  ropeval data info log.npz --page log.html
 
   ropeval data info visits.csv --columns observations=age,dose* --columns episode_ids=patient --columns time=day
 
@@ -42,6 +42,7 @@ def info(
     log: LogArgument,
     columns: ColumnsOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON and nothing else.")] = False,
+    page: Annotated[Path | None, typer.Option(help="Also draw it, as one HTML file.", metavar="FILE.html")] = None,
 ) -> None:
     """What a log holds: episodes and how they end, ranges, odd columns, a histogram of the returns, warnings."""
     from rich.console import Console
@@ -53,17 +54,26 @@ def info(
     from ropeval.data.quality import summarise
     from ropeval.report.log_summary import print_summary, summary_json
 
+    if page is not None and page.suffix != ".html":
+        raise UserError(f"--page {page}: the page is HTML; give a name that ends in .html")
     mapped = parse_columns(columns or [])
     source = recognise(log)
     with stderr().status("reading the log"):
         dataset = load_dataset(log, mapped)
         summary = summarise(dataset, said_flags(mapped).get("terminations", False))
+    if page is not None:
+        from ropeval.files import write_text
+        from ropeval.report.log_page import log_page
+
+        write_text(page, log_page(dataset, summary).html())
     if json:
         print(jsonlib.dumps(summary_json(log, source.format.name, summary, dataset.notices), indent=1))
         return
     print_summary(log, source.format.name, summary, Console())
     for notice in dataset.notices:
         print(f"note: {notice}")
+    if page is not None:
+        print(f"written: {page}")
 
 
 @app.command(epilog=EPILOG)

@@ -107,7 +107,9 @@ def evaluate(
     of_policies = [note for policy in session.policies for note in policy.notes(seen)]
     single_steps = options.gamma == 0 or said_flags(mapped).get("terminations", False)
     left_out = [f"{name} is left out: {why}" for name, why in session.applicable.left_out.items()]
-    for notice in (*dataset.notices, *log_warnings(dataset, single_steps), *of_policies, *left_out):
+    for notice in (
+        *dataset.notices, *log_warnings(dataset, single_steps), *of_policies, *left_out, *session.notes()
+    ):  # fmt: skip
         console.print(f"note: {notice}", highlight=False, markup=False)
     folder = out or Path("ropeval-results") / f"{Path(log).stem}-{session.fingerprint[:8]}"
     answer(session, folder, known, resume, overwrite, as_json=json)
@@ -119,18 +121,21 @@ def answer(
     """Run a session, print what it found, and leave it in the folder."""
     from rich.console import Console
 
-    from ropeval.cli.progress import heard_or_not, session_progress, stderr
+    from ropeval.cli.progress import heard_or_not, questions_progress, stderr
+    from ropeval.evaluation.forecast import WORTH_SAYING
     from ropeval.evaluation.result_folder import ResultFolder, results_json
     from ropeval.evaluation.session import rankings, run_session
-    from ropeval.report.terminal import print_ranking, print_results
+    from ropeval.report.terminal import print_groups, print_ranking, print_results
 
     if resume and overwrite:
         raise UserError("--resume goes on with a run and --overwrite discards it; choose one")
-    folder = ResultFolder(out)
+    folder, expected = ResultFolder(out), session.forecast()
+    if expected.total >= WORTH_SAYING and not folder.answered:
+        stderr().print(str(expected), highlight=False, markup=False)
     with folder.writing(session.about(), resume, overwrite):
         with (
             interruptible(f"the same command with --out {out} --resume"),
-            session_progress(session, stderr()) as report,
+            questions_progress(session.questions, stderr()) as report,
         ):
             results = run_session(session, folder, report)
         ranking = rankings(session, results, folder, truth)
@@ -139,6 +144,7 @@ def answer(
                 print(results_json(results))
             else:
                 print_results(results, Console(), truth)
+                print_groups(results, Console())
                 print_ranking(ranking, Console())
         keep(results, ranking, folder, truth)  # after printing: a full disk does not take the answer away
     if not as_json:

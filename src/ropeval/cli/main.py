@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from ropeval.cli import bench, data, demo, evaluate, methods, report, tabular
+from ropeval.cli import bench, card, compare, data, demo, evaluate, methods, report, tabular
 from ropeval.cli.model_options import UnderHeadings
 from ropeval.errors import UserError
 from ropeval.interrupts import interruptible
@@ -14,7 +14,6 @@ from ropeval.version import __version__
 app = typer.Typer(
     name="ropeval",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # help texts hold brackets, which markup would swallow
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -41,6 +40,8 @@ app.command(epilog=evaluate.EPILOG, cls=UnderHeadings)(evaluate.evaluate)
 app.command()(demo.demo)
 app.command()(methods.methods)
 app.command()(report.report)
+app.command()(card.card)
+app.command()(compare.compare)
 app.add_typer(data.app, name="data")
 app.add_typer(tabular.app, name="tabular")
 app.add_typer(bench.app, name="bench")

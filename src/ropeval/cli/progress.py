@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,9 @@ from ropeval.interrupts import stop_if_pressed
 
 if TYPE_CHECKING:
     from ropeval.bench.data.streams import Stream
-    from ropeval.evaluation.session import Report, Session
+    from ropeval.evaluation.methods import Method
+    from ropeval.evaluation.session import Report
+    from ropeval.policies import Policy
 
 
 def stderr() -> Console:
@@ -48,9 +50,8 @@ def heard_or_not() -> Iterator[None]:
 
 
 @contextmanager
-def session_progress(session: "Session", console: Console) -> "Iterator[Report]":
+def questions_progress(questions: "Sequence[tuple[Policy, Method]]", console: Console) -> "Iterator[Report]":
     """Yields the function that a session reports to. A question's stages share its part of the bar."""
-    questions = session.questions
     stages = [list(method.stages) for _, method in questions]
     weights = [list(method.stages.values()) for _, method in questions]
     total = max(1, sum(map(sum, weights)))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data.dataset import Dataset
+from ropeval.data.returns import discounted_steps
 
 Floats = NDArray[np.float64]
 SLACK = 0.02  # of the largest value, beyond which an estimate is outside: a fit is never exact
@@ -51,7 +52,7 @@ def value_bounds(dataset: Dataset, gamma: float, steps: int | None = None, ends:
     low, high = float(dataset.rewards.min()), float(dataset.rewards.max())
     if low == high == 0.0:
         return ANYTHING  # no reward was seen
-    horizon = (1.0 - (0.0 if steps is None else gamma**steps)) / (1.0 - gamma)
+    horizon = float(discounted_steps(gamma, np.inf if steps is None else steps))
     bounds = Bounds(low * horizon, high * horizon)
     return bounds.with_zero() if ends and dataset.terminations.any() else bounds
 

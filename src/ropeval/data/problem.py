@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ropeval.data.bounds import Bounds, known_length, value_bounds
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
+from ropeval.data.horizon import resolved_horizon
 from ropeval.data.streaming import Pairs, Stored, spill
 from ropeval.data.transitions import Transitions, fits, lay_out
 from ropeval.errors import UserError, unknown_name
@@ -40,13 +41,13 @@ class Log:
     dataset: Dataset
     gamma: float
     protocol: Protocol = "standard"
+    horizon: int | None = None  # steps that count, from the start of an episode; None: all of them
     _made: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
             raise unknown_name("protocol", self.protocol, list(PROTOCOLS))
-        if not 0.0 <= self.gamma < 1.0:
-            raise UserError(f"gamma is {self.gamma}; it must be at least 0 and less than 1")
+        object.__setattr__(self, "horizon", resolved_horizon(self.dataset, self.gamma, self.horizon))
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What depends on the log alone is made for the first policy that needs it, and kept for the others."""
@@ -77,7 +78,8 @@ class Log:
         """What any policy can be worth. The paper's code takes [r_min, r_max]/(1−γ), whatever ends."""
         if self.protocol == "paper":
             return value_bounds(self.dataset, self.gamma, ends=False)
-        return value_bounds(self.dataset, self.gamma, known_length(self.dataset))
+        ends = [steps for steps in (self.horizon, known_length(self.dataset)) if steps is not None]
+        return value_bounds(self.dataset, self.gamma, min(ends, default=None))
 
     def problem(self, policy: Policy, seed: int = 0, draws: int | None = None) -> "Problem":
         """Ask the policy about every next and initial state, and lay everything out for training.
@@ -126,7 +128,7 @@ class AskedPairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One question: what would `policy` earn, discounted by γ, judged from `dataset`?"""
+    """One question: what would `policy` earn, discounted by γ, within `horizon` steps if there is one?"""
 
     log: Log
     policy: Policy
@@ -142,13 +144,18 @@ class Problem:
         return self.log.gamma
 
     @property
+    def horizon(self) -> int | None:
+        return self.log.horizon
+
+    @property
     def protocol(self) -> Protocol:
         return self.log.protocol
 
     @property
     def reward_bound(self) -> float:
-        """max|r|/(1−γ), the largest size of a value however long episodes are; far beyond it, training has diverged."""
-        return value_bounds(self.dataset, self.gamma).reach
+        """max|r|/(1−γ), the largest size of a value however long episodes are (within the horizon); far beyond it,
+        training has diverged."""
+        return value_bounds(self.dataset, self.gamma, self.horizon).reach
 
     def with_features(self, make: Callable[[Floats, NDArray[Any]], Floats]) -> Transitions:
         """Other features of the same pairs, [n, d] from raw states [n, S] and actions [n, A], or [n] discrete ones.
@@ -180,9 +187,10 @@ def make_problem(
     seed: int = 0,
     draws: int | None = None,
     protocol: Protocol = "standard",
+    horizon: int | None = None,
 ) -> Problem:
     """A question alone. Who asks about several policies makes one `Log` and takes their problems from it."""
-    return Log(dataset, gamma, protocol).problem(policy, seed, draws)
+    return Log(dataset, gamma, protocol, horizon).problem(policy, seed, draws)
 
 
 def _made(pairs: Pairs, make: Callable[[Floats, NDArray[Any]], Floats], rows: int) -> Iterator[Floats]:

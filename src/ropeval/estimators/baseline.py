@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data import Dataset, Problem
-from ropeval.data.columns import BLOCK
-from ropeval.estimators.estimator import Estimated, Estimator, replicated
+from ropeval.data import Problem
+from ropeval.data.returns import discounted_steps, episode_returns
+from ropeval.estimators.estimator import Estimated, Estimator, exact, replicated
 from ropeval.learning.engine import Run
 from ropeval.settings import PartConfig
 
@@ -15,35 +15,23 @@ class BaselineConfig(PartConfig):
 
 
 def mean_reward(problem: Problem, config: BaselineConfig, run: Run) -> Estimated:
-    """The log's mean reward per step, for ever: r̄/(1−γ)."""
+    """The log's mean reward per step, for ever or for `horizon` steps: r̄/(1−γ), r̄·Σ_{t<H} γ^t."""
     data = problem.dataset
-    sums, lengths = _episode_sums(data, 1.0), np.diff(data.starts)  # [E]
+    horizon = discounted_steps(problem.gamma, np.inf if problem.horizon is None else problem.horizon)
+    sums, lengths = episode_returns(data, 1.0), np.diff(data.starts)  # [E]
 
     def average(counts: NDArray[np.int64]) -> float:
         steps = counts @ lengths
-        return float(counts @ sums / steps / (1.0 - problem.gamma)) if steps else np.nan
+        return float(counts @ sums / steps * horizon) if steps else np.nan
 
-    values, replicates = replicated(run, data.num_episodes, average)
-    return Estimated(values, replicates=replicates)
+    values, replicates = replicated(run, np.ones(data.num_episodes, np.int64), average)
+    return Estimated(values, replicates=replicates)  # what a step earns is not that of an initial state
 
 
 def mean_return(problem: Problem, config: BaselineConfig, run: Run) -> Estimated:
     """The mean over the logged episodes of Σ_t γ^t r_t."""
-    returns = _episode_sums(problem.dataset, problem.gamma)  # [E]
-    values, replicates = replicated(run, len(returns), lambda counts: float(counts @ returns / len(returns)))
-    return Estimated(values, replicates=replicates)
-
-
-def _episode_sums(data: Dataset, gamma: float) -> NDArray[np.float64]:
-    """[E] Σ_t γ^t r_t of every episode."""
-    total = np.zeros(data.num_episodes)
-    for begin in range(0, len(data), BLOCK):
-        rows = np.arange(begin, min(begin + BLOCK, len(data)))
-        episode = np.searchsorted(data.starts, rows, side="right") - 1
-        time = rows - data.starts[episode]  # [n] step within its episode
-        rewards = data.rewards[rows].astype(np.float64)
-        total += np.bincount(episode, np.power(gamma, time) * rewards, data.num_episodes)
-    return total
+    returns = episode_returns(problem.dataset, problem.gamma, problem.horizon)  # [E]
+    return exact(run, len(returns), lambda counts: float(counts @ returns / counts.sum()))
 
 
 MEAN_REWARD = Estimator(
@@ -54,6 +42,7 @@ MEAN_REWARD = Estimator(
     takes_features=False,
     family="baselines",
     sees_policy=False,
+    takes_horizon=True,
 )
 MEAN_RETURN = Estimator(
     "mean-return",
@@ -63,4 +52,6 @@ MEAN_RETURN = Estimator(
     takes_features=False,
     family="baselines",
     sees_policy=False,
+    by_group=True,
+    takes_horizon=True,
 )

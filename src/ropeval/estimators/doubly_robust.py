@@ -9,6 +9,7 @@ Right ratios make `dr` unbiased whatever q is, up to that last term; a right q m
 whatever the ratios are.
 """
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -23,6 +24,7 @@ from ropeval.estimators.fqe import FQE, FQEConfig, fit_q
 from ropeval.estimators.importance import (
     Counts,
     Episodes,
+    by_counts,
     effective_sample,
     make_weights,
     prepare,
@@ -76,14 +78,14 @@ def estimate(
     fitted = fit_q(problem, config, run)
     errors = temporal_differences(problem, fitted.on_logged(), fitted.on_next())  # [M, N]
     initial = fitted.on_initial()  # [M, E]
+    errors = errors[:, weights.rows]
     log = np.broadcast_to(weights.log, errors.shape)
-    counts = [None] * run.members if run.counts is None else run.counts
     average = weighted_doubly_robust if weighted else doubly_robust
-    with np.errstate(over="ignore", invalid="ignore"):  # a weight beyond 1e308 ends as "no estimate"
-        own = zip(log, errors, initial, counts, strict=True)
-        values = [average(rho, delta, start, weights.episodes, held) for rho, delta, start, held in own]
+    own = zip(log, errors, initial, strict=True)
+    averages = [partial(average, rho, delta, start, weights.episodes) for rho, delta, start in own]
     trained, effective = (*weights.trained, fitted.trained), effective_sample(weights, per_decision=True)
-    return Estimated(np.array(values), trained, weights.warnings, q=fitted, effective=effective)
+    estimated = by_counts(run, weights.episodes.count, averages)
+    return replace(estimated, trained=trained, warnings=weights.warnings, q=fitted, effective=effective)
 
 
 def _entry(name: str, weighted: bool, summary: str) -> Estimator:
@@ -98,6 +100,8 @@ def _entry(name: str, weighted: bool, summary: str) -> Estimator:
         needs=WEIGHTS,
         spread=FQE.spread,
         prepare=prepare,
+        by_group=True,
+        takes_horizon=True,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -47,6 +48,7 @@ class Estimated:
     effective: EffectiveSize | None = None
     extras: dict[str, Any] = field(default_factory=dict)  # what the method tells about its own answer, as in JSON
     value: float | None = None  # the estimate, where the members together know more than the mean of each on its own
+    among: Callable[[NDArray[np.bool_]], "Estimated"] | None = None  # the same from some episodes' starts [E] alone
 
     def answer(self, diverged: NDArray[np.bool_]) -> tuple[float | None, Floats]:
         """The estimate, None if all members [M] diverged; and what resampled logs make of it, [M] or [B]."""
@@ -60,12 +62,40 @@ class Estimated:
         return value, np.where(diverged, np.nan, self.values + (value - mean))
 
 
-def replicated(run: Run, episodes: int, average: Callable[[NDArray[np.int64]], float]) -> tuple[Floats, Floats | None]:
-    """Of an estimate that is exact given counts [E]: on the log as it is [1], and on its resamples [B]."""
-    value = np.array([average(np.ones(episodes, np.int64))])
+Average = Callable[[NDArray[np.int64]], float]  # an estimate that is exact, given how often each episode counts [E]
+
+
+def replicated(run: Run, held: NDArray[np.int64], average: Average) -> tuple[Floats, Floats | None]:
+    """On the log as it is [1], and on its resamples [B]; `held` [E]: 1 for the episodes that take part."""
+    value = np.array([average(held) if held.any() else np.nan])
     if run.resamples is None:
         return value, None
-    return value, np.array([average(run.resamples.counts(place, 1)[0]) for place in range(REPLICATES)])
+    counts = (held * run.resamples.counts(place, 1)[0] for place in range(REPLICATES))
+    return value, np.array([average(own) if own.any() else np.nan for own in counts])
+
+
+def exact(run: Run, episodes: int, average: Average, **told: Any) -> Estimated:
+    """An estimate that costs next to nothing, of all episodes or of some."""
+
+    def among(held: NDArray[np.bool_]) -> Estimated:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values, replicates = replicated(run, held.astype(np.int64), average)
+        return Estimated(values, replicates=replicates)
+
+    values, replicates = replicated(run, np.ones(episodes, np.int64), average)
+    return Estimated(values, replicates=replicates, among=among, **told)
+
+
+def averaged(run: Run, values: Floats, **told: Any) -> Estimated:
+    """The mean of every member's values [M, E] of the episodes' starts, over the member's own log."""
+    return Estimated(run.mean_over_episodes(values), among=partial(mean_among, run, values), **told)
+
+
+def mean_among(run: Run, values: Floats, held: NDArray[np.bool_]) -> Estimated:
+    """The same over the episodes that are held; nan for a member whose log has none of them."""
+    own = held[None] * (np.ones(values.shape, np.int64) if run.counts is None else run.counts)  # [M, E]
+    with np.errstate(invalid="ignore"):
+        return Estimated((own * values).sum(axis=1) / own.sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -83,6 +113,8 @@ class Estimator:
     check: Callable[[Dataset, Policy], None] | None = None  # refuses what no need can say
     spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own
     sees_policy: bool = True  # whether the answer depends on the policy at all
+    by_group: bool = False  # whether it can tell what the episodes of a group would earn: `Estimated.among`
+    takes_horizon: bool = False  # whether it can answer for the first H steps alone, and so for γ = 1
 
     prepare: Callable[[Log, Any, Run], Any] | None = None  # done once for all policies: it does not see them
 

@@ -3,7 +3,14 @@
     minimise  E_D[ huber( r + γ·E_{a'~π_e}[ q̄(s', a') ] − q(s, a) ) ],      ρ̂(π_e) = E_{s₀, a₀~π_e}[ q̄(s₀, a₀) ]
 
 q̄ is the exponentially moving average of q. The network's output is divided by 1−γ, so that a network of ordinary
-size of output can express values of ordinary size of reward. Under the names that the paper's tables use:
+size of output can express values of ordinary size of reward.
+
+Where only the first H steps count, q is one network for all numbers h of steps to go: h/H is one more input, and
+
+    q_h(s, a) = Σ_{t<h} γ^t · network(s, a, h/H),      q_h(s, a) ← r + γ·E_{a'~π_e}[ q̄_{h−1}(s', a') ],     q_0 = 0
+
+with an h of its own for every row of a batch, evenly from 1 to H: a step of the log tells about all of them. Under the
+names that the paper's tables use:
 
     fqe        as above
     fqe-clip   targets are clipped to all that the logged rewards allow (`bounds.py`): [r_min, r_max]/(1−γ) at most
@@ -14,7 +21,7 @@ size of output can express values of ordinary size of reward. Under the names th
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -26,15 +33,16 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from ropeval.data import Problem, Rows, Transitions, expected
-from ropeval.estimators.estimator import Estimated, Estimator
+from ropeval.data.bounds import value_bounds
+from ropeval.estimators.estimator import Estimated, Estimator, averaged
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
-Value = Callable[[Any, Array], Array]  # (network, features of pairs) -> their values
-Loss = Callable[[MLP, MLP, Rows, Hyper], Array]
+Value = Callable[[Any, Array], Array]  # (model, features of pairs) -> their values
+Loss = Callable[[MLP, MLP, Rows, Hyper, Array], Array]  # of q, q̄ and a mini-batch, with a key to draw with
 FAMILY = "fitted Q"
 FEWEST_STEPS = 3_000  # however small the log is
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
@@ -108,29 +116,62 @@ def action_value(q: MLP, x: Float[Array, "*batch X"], gamma: float) -> Float[Arr
     return q(x)[..., 0] / (1.0 - gamma)
 
 
+def timed_value(q: MLP, x: Float[Array, "*batch X"], left: Int[Array, ""], gamma: float, horizon: int) -> Array:
+    """q(s, a) for features of pairs, with so many steps to go."""
+    share = jnp.broadcast_to(left / horizon, (*x.shape[:-1], 1)).astype(x.dtype)
+    return q(jnp.concatenate([x, share], axis=-1))[..., 0] * _reach(left, gamma)
+
+
+def _reach(left: Array, gamma: float) -> Array:
+    """Σ γ^t over the steps to go."""
+    return left * 1.0 if gamma == 1.0 else (1.0 - gamma**left) / (1.0 - gamma)
+
+
+class Timed(NamedTuple):
+    """A network and the steps to go, as one model to read out."""
+
+    q: MLP
+    left: Array
+
+
 @lru_cache(maxsize=64)
-def value_function(gamma: float) -> Value:
-    return partial(action_value, gamma=gamma)
-
-
-def bootstrapped(value: Value, target: MLP, batch: Rows) -> Float[Array, " batch"]:
-    """r + γ·E_{a'~π_e} q̄(s', a')."""
-    next_values = value(target, batch.next_x)  # [batch, K]
-    return batch.reward + batch.discount * expected(next_values, batch.next_weight)
+def value_function(gamma: float, horizon: int | None = None) -> Value:
+    """Of a network, or of a `Timed` one where there is a horizon."""
+    if horizon is None:
+        return partial(action_value, gamma=gamma)
+    return lambda model, x: timed_value(model.q, x, model.left, gamma, horizon)
 
 
 @lru_cache(maxsize=64)
-def make_learner(config: FQEConfig, dim: int, gamma: float, low: float = 0.0, high: float = 0.0) -> Learner:
+def make_learner(
+    config: FQEConfig, dim: int, gamma: float, low: float = 0.0, high: float = 0.0, horizon: int | None = None
+) -> Learner:
     """`low`, `high`: the least and the most that a policy can be worth, which only clipped targets ask for."""
-    value = partial(action_value, gamma=gamma)
 
-    def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper) -> Float[Array, ""]:
-        target = bootstrapped(value, q_bar, batch)
+    def value(q: MLP, x: Float[Array, "*batch X"], left: Int[Array, " batch"] | None) -> Float[Array, "*batch"]:
+        if horizon is None or left is None:
+            return action_value(q, x, gamma)
+        return jax.vmap(partial(timed_value, q, gamma=gamma, horizon=horizon))(x, left)
+
+    def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper, key: Array) -> Float[Array, ""]:
+        left = None if horizon is None else jax.random.randint(key, batch.reward.shape, 1, horizon + 1)
+        after = None if left is None else left - 1
+        target = bootstrapped(lambda model, x: value(model, x, after), q_bar, batch)
         if config.clip_targets:
-            target = jnp.clip(target, low, high)
-        return huber(target - value(q, batch.x), config.huber_delta).mean()
+            part = 1.0 if left is None or horizon is None else _reach(left, gamma) / _reach(jnp.int32(horizon), gamma)
+            target = jnp.clip(target, low * part, high * part)
+        return huber(target - value(q, batch.x, left), config.huber_delta).mean()
 
-    return td_learner(config, dim, value, loss)
+    def at_start(q: MLP, x: Float[Array, "*batch X"]) -> Float[Array, "*batch"]:
+        return value(q, x, None if horizon is None else jnp.full(len(x), horizon))
+
+    return td_learner(config, dim + (horizon is not None), at_start, loss)
+
+
+def bootstrapped(value: Value, q_bar: MLP, batch: Rows) -> Float[Array, " batch"]:
+    """r + γ·E_{a'~π_e} q̄(s', a')."""
+    next_values = value(q_bar, batch.next_x)  # [batch, K]
+    return batch.reward + batch.discount * expected(next_values, batch.next_weight)
 
 
 def td_learner(
@@ -144,7 +185,9 @@ def td_learner(
 ) -> Learner:
     """What all that are trained as q is here share: the network, the descent, the moving average and the curve.
 
-    `loss` is of q, q̄ and a mini-batch; its gradient is taken in q alone. `bias`: of the head, to begin with.
+    value   of initial pairs [E, K, X], for the curve
+    loss    its gradient is taken in q alone
+    bias    of the head, to begin with
     """
     transform = adamw(config.gradient_clip, config.weight_decay)
 
@@ -153,7 +196,7 @@ def td_learner(
         return start(q if bias is None else eqx.tree_at(lambda n: n.head.bias, q, bias), transform)
 
     def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
-        error, gradient = jax.value_and_grad(loss)(state.params, state.target, batch, hyper)
+        error, gradient = jax.value_and_grad(loss)(state.params, state.target, batch, hyper, key)
         return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
 
     def probe(state: Learned, transitions: Transitions) -> Metrics:
@@ -173,30 +216,48 @@ class FittedQ:
     transitions: Transitions
     value: Value
     scale: float  # the unit of reward that it was trained in
+    horizon: int | None = None
 
     def backup(self, rows: Int[NDArray[np.int64], " n"]) -> tuple[Float[Floats, "M n"], Float[Floats, "M n"]]:
-        """q̄(s, a) and r + γ·E_{a'~π_e} q̄(s', a') of some logged steps."""
+        """q̄(s, a) and r + γ·E_{a'~π_e} q̄(s', a') of some logged steps, as if they were the first of an episode."""
         data = self.transitions.rows
         reward, discount = (np.asarray(a)[None, rows].astype(np.float64) for a in (data.reward, data.discount))
-        return self._means("x", rows), reward + discount * self._means("next_x", rows)
+        return self._means("x", rows), reward + discount * self._means("next_x", rows, gone=1)
 
     def on_logged(self) -> Float[Floats, "M N"]:
         """q̄(s, a) of every logged step."""
-        return self._means("x")
+        return self._means("x") if self.horizon is None else self._in_time("x")
 
     def on_next(self) -> Float[Floats, "M N"]:
         """E_{a'~π_e} q̄(s', a') of every logged step, over the drawn actions."""
-        return self._means("next_x")
+        return self._means("next_x") if self.horizon is None else self._in_time("next_x")
+
+    def _in_time(self, of: Literal["x", "next_x"]) -> Float[Floats, "M N"]:
+        """Every step with what is left at its time; 0 beyond the horizon. One time after another, and always as many
+        rows as there are episodes, so that one program serves all times."""
+        assert self.horizon is not None
+        starts = np.asarray(self.transitions.starts)
+        lengths = np.diff(starts)
+        result = np.zeros((len(jax.tree.leaves(self.trained.state.target)[0]), self.transitions.size))
+        for time in range(min(self.horizon, int(lengths.max()))):
+            rows = (starts[:-1] + time)[lengths > time]
+            filled = np.resize(rows, len(lengths))
+            result[:, rows] = self._means(of, filled, gone=time + (of == "next_x"))[:, : len(rows)]
+        return result
 
     def on_initial(self) -> Float[Floats, "M E"]:
         """E_{a~π_e} q̄(s₀, a) of every episode, over the drawn actions."""
         return self._means("initial_x")
 
     def _means(
-        self, of: Literal["x", "next_x", "initial_x"], rows: Int[NDArray[np.int64], " n"] | None = None
+        self, of: Literal["x", "next_x", "initial_x"], rows: Int[NDArray[np.int64], " n"] | None = None, gone: int = 0
     ) -> Float[Floats, "M n"]:
-        """Over the draws where there are several."""
-        found = self.transitions.values(self.value, self.trained.state.target, of, rows)
+        """Over the draws where there are several. `gone`: steps of the horizon that lie behind."""
+        models = self.trained.state.target
+        if self.horizon is not None:
+            members = len(jax.tree.leaves(models)[0])
+            models = Timed(models, jnp.full(members, self.horizon - gone))
+        found = self.transitions.values(self.value, models, of, rows)
         values = np.asarray(found, np.float64) * self.scale
         if of == "x":
             return values
@@ -208,9 +269,10 @@ class FittedQ:
 
 def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:
     """Train q for every member."""
-    scale = reward_unit(problem, config)
-    learner = make_learner(config, problem.transitions.dim, problem.gamma, *clip_bounds(problem, config, scale))
-    return train_q(problem, config, run, learner, value_function(problem.gamma), scale)
+    scale, horizon = reward_unit(problem, config), problem.horizon
+    bounds = clip_bounds(problem, config, scale)
+    learner = make_learner(config, problem.transitions.dim, problem.gamma, *bounds, horizon)
+    return train_q(problem, config, run, learner, value_function(problem.gamma, horizon), scale)
 
 
 def reward_unit(problem: Problem, config: FQEConfig) -> float:
@@ -220,9 +282,13 @@ def reward_unit(problem: Problem, config: FQEConfig) -> float:
     return scale or 1.0  # all rewards zero: any unit will do
 
 
-def clip_bounds(problem: Problem, config: FQEConfig, scale: float) -> tuple[float, ...]:
+def clip_bounds(problem: Problem, config: FQEConfig, scale: float) -> tuple[float, float]:
     """Low and high, where targets are clipped."""
-    return tuple(end / scale for end in problem.log.bounds) if config.clip_targets else ()
+    if not config.clip_targets:
+        return 0.0, 0.0
+    horizon = problem.horizon
+    low, high = problem.log.bounds if horizon is None else value_bounds(problem.dataset, problem.gamma, horizon)
+    return low / scale, high / scale
 
 
 def train_q(
@@ -237,18 +303,18 @@ def train_q(
     """Train a q of this family for every member, in units of `scale`; `own`: the members' own numbers of every row."""
     # Rewards are scaled in the data and not in the program, so that one compiled program serves all logs.
     scaled = problem.transitions.with_reward(problem.transitions.rows.reward / scale)
-    hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
     if own is not None:
         scaled = scaled.with_own(own)
+    hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
     trained = train(learner, scaled, hyper, config.steps_for(scaled.size), run, bound=problem.reward_bound / scale)
     trained = replace(trained, curves={**trained.curves, "estimate": trained.curves["estimate"] * scale})
-    return FittedQ(trained, problem.transitions, value, scale)
+    return FittedQ(trained, problem.transitions, value, scale, problem.horizon)
 
 
 def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
     """Mean of every member's q̄ over the initial states and the policy's actions there."""
     fitted = fit_q(problem, config, run)
-    return Estimated(run.mean_over_episodes(fitted.on_initial()), (fitted.trained,), q=fitted)
+    return averaged(run, fitted.on_initial(), trained=(fitted.trained,), q=fitted)
 
 
 def _entry(name: str, config: type[FQEConfig], summary: str, **paper: int) -> Estimator:
@@ -262,6 +328,8 @@ def _entry(name: str, config: type[FQEConfig], summary: str, **paper: int) -> Es
         family=FAMILY,
         presets=presets,
         spread=("learning_rate",),
+        by_group=True,
+        takes_horizon=True,
     )
 
 

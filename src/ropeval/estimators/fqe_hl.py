@@ -92,7 +92,7 @@ def make_learner(config: FQEHLConfig, dim: int, spanned: Support) -> Learner:
     value = value_function(low, high, config.bins)
     bias = -0.5 * ((centres(low, high, config.bins) - mean) / std) ** 2
 
-    def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper) -> Array:
+    def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper, key: Array) -> Array:
         target = labels(bootstrapped(value, q_bar, batch), low, high, config.bins)  # [batch, B]
         return -(target * jax.nn.log_softmax(q(batch.x))).sum(axis=1).mean()
 

@@ -10,7 +10,6 @@ costs is the tail: π_e's steps beyond H count as the log's. γ^H says how much 
 
 import math
 from functools import lru_cache, partial
-from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
@@ -19,7 +18,7 @@ from pydantic import PositiveInt
 
 from ropeval.data import Log, Problem, Rows, expected
 from ropeval.estimators.estimator import Estimated, Estimator
-from ropeval.estimators.fqe import FAMILY, FQEConfig, Value, reward_unit, td_learner, train_q
+from ropeval.estimators.fqe import FAMILY, FQEConfig, Value, clip_bounds, reward_unit, td_learner, train_q
 from ropeval.estimators.log_value import STATES_HELD, LogValue, LogValueConfig, log_value
 from ropeval.estimators.world.prepared import LOG_VALUE, log_value_steps
 from ropeval.learning.engine import Hyper, Learner, Run
@@ -65,7 +64,7 @@ def value_function(gamma: float) -> Value:
 def make_learner(config: FQEHorizonConfig, dim: int, gamma: float, low: float = 0.0, high: float = 0.0) -> Learner:
     """The rows' `own` number is V_b(s')."""
 
-    def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper) -> Array:
+    def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper, key: Array) -> Array:
         heads = expected(head_values(q_bar, batch.next_x, gamma), batch.next_weight)  # [batch, H]
         target = head_targets(batch.reward, batch.discount, heads, batch.own)
         if config.clip_targets:
@@ -82,8 +81,7 @@ def prepare(log: Log, config: FQEHorizonConfig, run: Run) -> LogValue:
 
 def estimate(problem: Problem, config: FQEHorizonConfig, run: Run, tail: LogValue) -> Estimated:
     scale = reward_unit(problem, config)
-    bounds: tuple[Any, ...] = tuple(end / scale for end in problem.log.bounds) if config.clip_targets else ()
-    learner = make_learner(config, problem.transitions.dim, problem.gamma, *bounds)
+    learner = make_learner(config, problem.transitions.dim, problem.gamma, *clip_bounds(problem, config, scale))
     value = value_function(problem.gamma)
     fitted = train_q(problem, config, run, learner, value, scale, tail.following / scale)
     heads = config.heads(problem.gamma)

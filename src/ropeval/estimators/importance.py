@@ -13,9 +13,10 @@ Nothing is assumed about the task, not even that it is Markov, and `is` and `pdi
 long episodes grow so unequal that one episode decides. The effective sample size, (Σρ)²/Σρ², says how many count.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from types import EllipsisType
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -24,8 +25,9 @@ from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Log, Problem
 from ropeval.data.needs import WEIGHTS, check_needs
+from ropeval.data.returns import beyond_cut, discounted_steps
 from ropeval.estimators.behaviour import Behaviour, BehaviourConfig, fit_behaviour
-from ropeval.estimators.estimator import EffectiveSize, Estimated, Estimator, replicated
+from ropeval.estimators.estimator import EffectiveSize, Estimated, Estimator, exact
 from ropeval.learning.engine import Run, Trained
 from ropeval.learning.prepare import prepared
 from ropeval.policies import Policy
@@ -55,10 +57,11 @@ class ImportanceConfig(BehaviourConfig):
 
 @dataclass(frozen=True, eq=False)
 class Episodes:
-    """Where every row lies: its episode and its time within it."""
+    """Where every row lies: its episode and its time within it. Rows beyond the horizon are left out."""
 
     starts: Int[NDArray[np.int64], " E_and_1"]
     gamma: float
+    horizon: int | None = None
 
     @property
     def lengths(self) -> Int[NDArray[np.int64], " E"]:
@@ -129,6 +132,7 @@ class Weights:
     episodes: Episodes
     trained: tuple[Trained, ...]
     warnings: tuple[str, ...]
+    rows: EllipsisType | NDArray[np.bool_] = ...  # of the log, that lie within the horizon
 
 
 @runtime_checkable
@@ -149,7 +153,7 @@ def prepare(log: Log, config: FitsBehaviour, run: Run) -> Behaviour | None:
 def make_weights(problem: Problem, behaviour: Behaviour | None) -> Weights:
     data, policy = problem.dataset, problem.policy
     check(data, policy)
-    episodes = Episodes(data.starts, problem.gamma)
+    episodes, rows = within_horizon(problem)
     target = log_probs(policy, data.observations, data.actions)  # [N]
     trained: tuple[Trained, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -159,8 +163,19 @@ def make_weights(problem: Problem, behaviour: Behaviour | None) -> Weights:
     else:
         logged, trained = behaviour.log_probs, (behaviour.trained,)
         warnings = ("the log holds no log_probs: the behaviour policy was fitted to its actions", *behaviour.warnings)
-    cumulated = np.stack([episodes.cumulated(row) for row in target[None] - logged])
-    return Weights(cumulated, episodes, trained, warnings)
+    cumulated = np.stack([episodes.cumulated(row) for row in (target[None] - logged)[:, rows]])
+    return Weights(cumulated, episodes, trained, warnings, rows)
+
+
+def within_horizon(problem: Problem) -> tuple[Episodes, EllipsisType | NDArray[np.bool_]]:
+    """The episodes up to the horizon, and which rows of the log these are."""
+    starts = problem.dataset.starts
+    whole = Episodes(starts, problem.gamma)
+    if problem.horizon is None:
+        return whole, ...
+    kept = np.minimum(whole.lengths, problem.horizon)
+    cut = Episodes(np.concatenate([[0], np.cumsum(kept)]), problem.gamma, problem.horizon)
+    return cut, whole.time < problem.horizon
 
 
 def check(dataset: Dataset, policy: Policy) -> None:
@@ -218,18 +233,27 @@ def estimate(
 ) -> Estimated:
     """Exact where the log holds its probabilities; otherwise from each member's fit, on the member's own log."""
     weights = make_weights(problem, behaviour)
-    rewards, episodes = problem.dataset.rewards.astype(np.float64), weights.episodes
-    with np.errstate(over="ignore", invalid="ignore"):  # a weight beyond 1e308 ends as "no estimate", with its warning
-        if not weights.trained:
-            values, replicates = replicated(run, episodes.count, average(weights.log[0], rewards, episodes))
-        else:
-            counts = np.ones((run.members, episodes.count), np.int64) if run.counts is None else run.counts
-            own = zip(weights.log, counts, strict=True)
-            values = np.array([average(log, rewards, episodes)(count) for log, count in own])
-            replicates = None
+    rewards, episodes = problem.dataset.rewards[weights.rows].astype(np.float64), weights.episodes
     notes = (*weights.warnings, *cut_off_note(problem))
     effective = effective_sample(weights, per_decision)
-    return Estimated(values, weights.trained, notes, replicates, effective=effective)
+    with np.errstate(over="ignore", invalid="ignore"):  # a weight beyond 1e308 ends as "no estimate", with its warning
+        averages = [average(log, rewards, episodes) for log in weights.log]
+        if not weights.trained:
+            return exact(run, episodes.count, averages[0], warnings=notes, effective=effective)
+        estimated = by_counts(run, episodes.count, averages)
+    return replace(estimated, trained=weights.trained, warnings=notes, effective=effective)
+
+
+def by_counts(run: Run, episodes: int, averages: Sequence[Averaged]) -> Estimated:
+    """Each member's average over its own log, of all episodes or of some."""
+    counts = np.ones((run.members, episodes), np.int64) if run.counts is None else run.counts
+
+    def among(held: NDArray[np.bool_]) -> Estimated:
+        own = zip(averages, counts * held[None], strict=True)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Estimated(np.array([average(count) if count.any() else np.nan for average, count in own]))
+
+    return replace(among(np.ones(episodes, bool)), among=among)
 
 
 # --- what speaks against them ---------------------------------------------------------------------------------
@@ -256,8 +280,10 @@ def episode_weights(log: Floats, episodes: Episodes, per_decision: bool) -> Floa
     if not per_decision:
         return last
     with np.errstate(divide="ignore"):
-        faded = np.log(episodes.gamma ** episodes.lengths.astype(np.float64))  # [E] what lies beyond the last step
-        terms = np.log1p(-episodes.gamma) + log + np.log(episodes.discount)  # [N]
+        steps = discounted_steps(episodes.gamma, np.inf if episodes.horizon is None else episodes.horizon)
+        beyond = steps - discounted_steps(episodes.gamma, episodes.lengths)  # [E] what lies beyond the last step
+        faded = np.log(np.maximum(beyond, 0.0) / steps)
+        terms = log + np.log(episodes.discount / steps)  # [N]
     episode = np.repeat(np.arange(episodes.count), episodes.lengths)
     return np.logaddexp(_grouped_log_sum(terms, np.ones_like(episode), episode, episodes.count), last + faded)
 
@@ -283,10 +309,8 @@ def _weighed(log: Floats, episodes: Episodes, per_decision: bool) -> tuple[float
 
 def cut_off_note(problem: Problem) -> tuple[str, ...]:
     """Nothing is known beyond a truncation, and these averages count it as nothing."""
-    data = problem.dataset
-    episodes = Episodes(data.starts, problem.gamma)
-    ended = episodes.last(data.terminations.astype(np.float64), 0.0) > 0
-    beyond = float(np.where(ended, 0.0, problem.gamma ** episodes.lengths.astype(np.float64)).mean())
+    steps = discounted_steps(problem.gamma, np.inf if problem.horizon is None else problem.horizon)
+    beyond = float(beyond_cut(problem.dataset, problem.gamma, problem.horizon).mean() / steps)
     if beyond <= CUT_OFF:
         return ()
     return (
@@ -306,6 +330,8 @@ def _entry(name: str, average: Average, per_decision: bool, summary: str) -> Est
         family="importance sampling",
         needs=WEIGHTS,
         prepare=prepare,
+        by_group=True,
+        takes_horizon=True,
     )
 
 

@@ -9,7 +9,8 @@ identity (U from its eigenvectors, directions that the log hardly shows left out
     θ ← b + W θ,      W = E[ z γ z'ᵀ ],   b = E[ z r ],
 
 which converges for every reward if, and only if, the spectral radius of W is below 1. On off-policy data nothing
-makes it so; then there is no estimate, and the radius is named.
+makes it so; then there is no estimate, and the radius is named. Where only the first H steps count, H sweeps from θ = 0
+are the answer: each adds one step to go.
 
 Native features of discrete actions are a state and a code of the action. Linear in those, q would be a sum of a part
 for the state and one for the action, and could not tell which action is better where. So there φ holds their products:
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from ropeval.data import Problem, Rows, Transitions, expected
-from ropeval.estimators.estimator import REPLICATES, Estimated, Estimator
+from ropeval.estimators.estimator import REPLICATES, Estimated, Estimator, mean_among
 from ropeval.learning.engine import Run, Trained
 from ropeval.settings import PartConfig
 
@@ -102,10 +103,16 @@ def resampled_moments(
         products = np.stack([np.append((part.T @ part).ravel(), float(len(part))) for part in parts])
         total += held[:, first : first + together] @ products
 
-    initial_x = transitions.initial_block(member=member).astype(np.float64)  # [E, K, X]
-    initial = _lifted(expected(initial_x, _doubles(transitions.initial_weight)), code, intercept)  # [E, d]
+    initial = initial_features(transitions, member, intercept)  # [E, d]
     starting = initial.mean(axis=0)[None] if counts is None else counts @ initial / counts.sum(axis=1)[:, None]
     return [_split(sums[:-1] / max(sums[-1], 1.0), start, width) for sums, start in zip(total, starting, strict=True)]
+
+
+def initial_features(transitions: Transitions, member: int, intercept: bool) -> Floats:
+    """[E, d] φ(s₀, a₀), the mean over the policy's actions."""
+    initial_x = transitions.initial_block(member=member).astype(np.float64)  # [E, K, X]
+    means = expected(initial_x, _doubles(transitions.initial_weight))
+    return _lifted(means, _code(transitions), intercept)
 
 
 def _joint(rows: Rows, code: int, intercept: bool, gamma: float | None) -> Floats:
@@ -191,17 +198,22 @@ def whiten(data: Moments, config: LSPEConfig) -> Coordinates | None:
     return Coordinates(U, U.T @ data.following @ U, U.T @ data.reward, U.T @ data.initial, condition)
 
 
-def fixed_point(data: Moments, config: LSPEConfig) -> float:
-    """The estimate that the iteration converges to, without iterating; nan where it diverges."""
+def fixed_point(data: Moments, config: LSPEConfig, horizon: int | None = None) -> Floats:
+    """θ [d] that the iteration converges to, without iterating, nan where it diverges; or after `horizon` sweeps."""
     found = whiten(data, config)
     if found is None:
-        return 0.0
+        return np.zeros(len(data.reward))
+    if horizon is not None:
+        theta = np.zeros(len(found.b))
+        for _ in range(horizon):
+            theta = found.b + found.W @ theta
+        return found.U @ theta
     if found.radius >= 1.0:
-        return float("nan")
-    return float(found.initial @ np.linalg.solve(np.eye(len(found.b)) - found.W, found.b))
+        return np.full(len(data.reward), np.nan)
+    return found.U @ np.linalg.solve(np.eye(len(found.b)) - found.W, found.b)
 
 
-def solve(data: Moments, config: LSPEConfig) -> Solution:
+def solve(data: Moments, config: LSPEConfig, horizon: int | None = None) -> Solution:
     """Iterate to the fixed point, or name the reason why there is none."""
     found = whiten(data, config)
     if found is None:
@@ -212,8 +224,12 @@ def solve(data: Moments, config: LSPEConfig) -> Solution:
     U, W, b, initial, condition = found
     radius, rank = found.radius, len(b)
     estimates: list[float] = []
-    theta, converged = np.zeros(rank), False
-    if radius < 1.0:
+    theta, converged = np.zeros(rank), horizon is not None
+    if horizon is not None:
+        for _ in range(horizon):
+            theta = b + W @ theta
+            estimates.append(float(initial @ theta))
+    elif radius < 1.0:
         for _ in range(config.sweeps):
             updated = b + W @ theta
             change = np.linalg.norm(updated - theta)  # the rms over the log, since E[zzᵀ] is the identity
@@ -271,17 +287,27 @@ def estimate(problem: Problem, config: LSPEConfig, run: Run) -> Estimated:
     for member in range(count):
         own = run.counts[member : member + 1] if run.counts is not None and transitions.members else None
         (data,) = resampled_moments(transitions, member, config.intercept, problem.gamma, own)
-        solutions.append(solve(data, config))
+        solutions.append(solve(data, config, problem.horizon))
         if run.report:
             run.report(run.part, (member + 1) / count)
-    values = np.array([s.estimate for s in solutions])
-    q = LinearQ([s.theta for s in solutions], transitions, config.intercept)
+    thetas = [s.theta for s in solutions]
+    initial = [initial_features(transitions, member, config.intercept) for member in range(count)]  # [E, d] each
+    resampled = None if transitions.members else replicates(problem, config, run)
+
+    def among(held: NDArray[np.bool_]) -> Estimated:
+        if transitions.members:
+            values = np.stack([own @ theta for own, theta in zip(initial, thetas, strict=True)])  # [M, E]
+            return mean_among(run, values, held)
+        value = np.array([initial[0][held].mean(axis=0) @ thetas[0]])
+        return Estimated(value, replicates=None if resampled is None else resampled.values(initial[0], held))
+
     return Estimated(
-        values,
+        np.array([s.estimate for s in solutions]),
         (as_trained(run.part, solutions),),
-        (*warnings(solutions, config), *_too_many(transitions)),
-        replicates(problem, config, run),
-        q=q,
+        (*warnings(solutions, config, problem.horizon), *_too_many(transitions)),
+        None if resampled is None else resampled.values(initial[0], np.ones(len(initial[0]), bool)),
+        q=LinearQ(thetas, transitions, config.intercept),
+        among=among,
     )
 
 
@@ -294,15 +320,29 @@ def _too_many(transitions: Transitions) -> tuple[str, ...]:
     )
 
 
-def replicates(problem: Problem, config: LSPEConfig, run: Run) -> Floats | None:
-    """[B] the estimates of resampled logs; None where members have features, and so a resample, of their own."""
-    if run.resamples is None or problem.transitions.members:
+class Resampled(NamedTuple):
+    """What resampled logs make of θ."""
+
+    counts: NDArray[np.int64]  # [B, E]
+    thetas: Floats  # [B, d]
+
+    def values(self, initial: Floats, held: NDArray[np.bool_]) -> Floats:
+        """[B] over the initial features [E, d] of the episodes that are held [E]."""
+        counts = self.counts * held[None]
+        with np.errstate(invalid="ignore"):
+            means = counts @ initial / counts.sum(axis=1)[:, None]  # [B, d]
+        return np.asarray((means * self.thetas).sum(axis=1))
+
+
+def replicates(problem: Problem, config: LSPEConfig, run: Run) -> Resampled | None:
+    """None where nothing is resampled."""
+    if run.resamples is None:
         return None
     numbers = (2 * _width(problem.transitions, intercept=True) + 1) ** 2
     many = int(np.clip(REPLICATE_NUMBERS // numbers, FEWEST_REPLICATES, REPLICATES))
     counts = run.resamples.counts(0, many)
     data = resampled_moments(problem.transitions, 0, config.intercept, problem.gamma, counts)
-    return np.array([fixed_point(each, config) for each in data])
+    return Resampled(counts, np.stack([fixed_point(each, config, problem.horizon) for each in data]))
 
 
 def as_trained(stage: str, solutions: list[Solution]) -> Trained:
@@ -316,9 +356,9 @@ def as_trained(stage: str, solutions: list[Solution]) -> Trained:
     return Trained(stage, [s.theta for s in solutions], sweeps, single, diverged)
 
 
-def warnings(solutions: list[Solution], config: LSPEConfig) -> tuple[str, ...]:
+def warnings(solutions: list[Solution], config: LSPEConfig, horizon: int | None = None) -> tuple[str, ...]:
     found, count = [], len(solutions)
-    diverged = [s.radius for s in solutions if s.radius >= 1.0]
+    diverged = [s.radius for s in solutions if s.radius >= 1.0 and horizon is None]
     if diverged:
         found.append(
             f"least squares diverges in {len(diverged)} of {count} members: the spectral radius is "
@@ -347,4 +387,6 @@ LSPE = Estimator(
     takes_features=True,
     family="least squares",
     presets={"paper": PAPER},
+    by_group=True,
+    takes_horizon=True,
 )

@@ -92,7 +92,7 @@ def make_learner(config: ReturnsConfig, dim: int, gamma: float, low: float = 0.0
     """The same for all three kinds: what tells them apart is the rows' `own` number, c of the step that comes after."""
     value = partial(action_value, gamma=gamma)
 
-    def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper) -> Array:
+    def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper, key: Array) -> Array:
         next_values = value(q_bar, batch.next_x)  # [batch, L, K]
         following = jax.vmap(expected)(next_values, batch.next_weight)  # [batch, L]
         target = segment_return(batch.reward, batch.discount, following, value(q_bar, batch.x), batch.own)

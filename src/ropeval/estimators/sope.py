@@ -73,7 +73,7 @@ def visited(w: MLP, x: Float[Array, "*batch S"]) -> Float[Array, "*batch"]:
 def make_learner(config: SOPEConfig, states: int) -> Learner:
     """`reward`: 1 where an episode begins; `own`: the ratio of the step before, times γ, and 0 there."""
 
-    def loss(w: MLP, w_bar: MLP, batch: Rows, hyper: Hyper) -> Array:
+    def loss(w: MLP, w_bar: MLP, batch: Rows, hyper: Hyper, key: Array) -> Array:
         before = visited(w_bar, batch.next_x)[:, 0]
         target = hyper["start"] * batch.reward + batch.own * before
         target = jnp.minimum(target, config.largest)

@@ -13,7 +13,8 @@ from ropeval.evaluation.rank import Truth
 from ropeval.evaluation.result import Estimate, Ranking
 from ropeval.evaluation.result_folder import ResultFolder
 from ropeval.evaluation.session import Report, Session, rankings, run_session
-from ropeval.notebook import ShownAsTables
+from ropeval.evaluation.verdict.one_answer import Answer, answers
+from ropeval.notebook import ShownAsTables, progress_bar
 from ropeval.policies.given import Policies, load_policies
 
 
@@ -24,6 +25,11 @@ class Comparison(ShownAsTables):
     estimates: list[Estimate]
     rankings: list[Ranking]
     truth: Truth | None = None
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The one number to go by for each policy, with its verdict: the best policy first."""
+        return sorted(answers(self.estimates), key=lambda one: -one.value)
 
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)
@@ -40,6 +46,9 @@ class Comparison(ShownAsTables):
                 "value": e.value,
                 "low": e.interval.low if e.interval else None,
                 "high": e.interval.high if e.interval else None,
+                "over_log": e.versus_log.difference if e.versus_log else None,
+                "probability_better": e.versus_log.better if e.versus_log else None,
+                "verdict": e.verdict.word if e.verdict else None,
                 "warnings": len(e.warnings),
             }
             for e in self.estimates
@@ -54,6 +63,7 @@ def compare(
     *,
     truth: Truth | None = None,
     report: Report | None = None,
+    progress: bool | None = None,
     **options: Any,
 ) -> Comparison:
     """Estimate what each of the policies would earn, from `log` alone, by each of the methods, and rank them.
@@ -68,8 +78,9 @@ def compare(
     >>> found.rankings[-1].policies
     ['ones', 'dice']
 
-    `truth` are true values by policy, where known. `report` is called with (number of the estimate, stage, fraction
-    done). The options are those of the command line:
+    `truth` are true values by policy, where known. `progress` shows a bar (in a notebook there is one unless it is
+    False), and `report` is called with (number of the estimate, stage, fraction done). The options are those of the
+    command line:
     """
     if "method" in options:
         raise UserError("method: compare takes methods, one or a list of them")
@@ -77,8 +88,9 @@ def compare(
     if chosen.columns:
         raise UserError("columns: give them to load_dataset")
     session = Session(load_dataset(log), load_policies(policies), chosen)
-    with tempfile.TemporaryDirectory(prefix="ropeval-") as place:
+    bar = progress_bar(progress if report is None else False, session.questions)
+    with tempfile.TemporaryDirectory(prefix="ropeval-") as place, bar as shown:
         folder = ResultFolder(Path(place) / "run")
         with folder.writing(session.about()):
-            results = run_session(session, folder, report)
+            results = run_session(session, folder, shown or report)
             return Comparison(results, rankings(session, results, folder, truth), truth)

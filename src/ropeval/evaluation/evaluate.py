@@ -4,6 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,19 @@ from ropeval.evaluation import coverage
 from ropeval.evaluation.conclude import conclude
 from ropeval.evaluation.diagnosis.diagnose import diagnose, evidence_of
 from ropeval.evaluation.fit import fit
+from ropeval.evaluation.forecast import fit_minutes
+from ropeval.evaluation.groups import make_groups, value_by_group
 from ropeval.evaluation.methods import ALL, Method, make_methods
 from ropeval.evaluation.options import Options, make_options, takes_options
 from ropeval.evaluation.result import Coverage, Estimate, curve_rows, finite_or_none
 from ropeval.evaluation.tune import tune
 from ropeval.evaluation.verdict.signs import read_signs
+from ropeval.evaluation.verdict.verdict import give_verdicts
+from ropeval.evaluation.versus_log import compare_with_log, logged_returns
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.resample import Resamples
+from ropeval.notebook import progress_bar
 from ropeval.policies.given import PolicyLike, as_policy
 from ropeval.version import __version__
 
@@ -36,6 +42,7 @@ def evaluate(
     method: str = "world",
     *,
     report: Callable[[str, float], None] | None = None,
+    progress: bool | None = None,
     **options: Any,
 ) -> Estimate:
     """Estimate what `policy` would earn, from `log` alone. Both may be given as they are, or as what loads them.
@@ -46,7 +53,8 @@ def evaluate(
     >>> round(found.value, 3)
     1.0
 
-    `report` is called with (stage, fraction done) as the work goes on. `settings` are fields of the parts, for example
+    `progress` shows a bar (in a notebook there is one unless it is False), and `report` is called with (stage, fraction
+    done) as the work goes on. `settings` are fields of the parts, for example
     {"fqe": {"steps": 50_000}, "rope": {"beta": 10}}. The options are those of the command line:
     """
     if "key" in options:  # what the seed was called before
@@ -56,10 +64,15 @@ def evaluate(
         raise UserError(f"method is {method!r}; ask for one at a time; compare takes several")
     if chosen.columns:
         raise UserError("columns: this log has been read already; give them to load_dataset")
+    dataset, judged = load_dataset(log), as_policy(policy)
+    chosen = fit_minutes(chosen, dataset, [judged])
     (made,) = make_methods(chosen)
-    problem = make_problem(load_dataset(log), as_policy(policy), chosen.gamma, chosen.seed, chosen.draws)
+    problem = make_problem(dataset, judged, chosen.gamma, chosen.seed, chosen.draws, horizon=chosen.horizon)
     tuned = tune(problem, made, chosen.seed) if chosen.tune else None
-    return answer(problem, tuned.method if tuned else made, chosen, report=report)
+    with progress_bar(progress if report is None else False, [(problem.policy, made)]) as bar:
+        told = report if bar is None else partial(bar, 0)
+        (found,) = give_verdicts([answer(problem, tuned.method if tuned else made, chosen, report=told)])
+        return found
 
 
 def answer(
@@ -78,9 +91,11 @@ def answer(
     shared        what is prepared once for all policies of the log; None: there, too
     """
     method.check(problem.dataset, problem.policy)
+    groups = make_groups(problem.dataset, options.by) if options.by else []
     began = time.perf_counter()
     config = {
         "gamma": problem.gamma,
+        **({"horizon": problem.horizon} if problem.horizon else {}),
         "members": options.members,
         "seed": options.seed,
         "draws": problem.transitions.draws,
@@ -100,7 +115,9 @@ def answer(
     config |= {"trained_steps": taken} if taken else {}  # a small log may ask for fewer than the settings say
     said = conclude(fitted, method, resamples, options.level, options.interval)
 
-    if covered is None and ESTIMATORS[method.estimator].sees_policy:
+    sees_policy = ESTIMATORS[method.estimator].sees_policy
+    returns = logged_returns(problem, estimated) if sees_policy else None
+    if covered is None and sees_policy:
         covered = coverage.measure(raw)
     evidence = evidence_of(fitted, method, run, said, covered)
     found = diagnose(evidence)
@@ -124,13 +141,19 @@ def answer(
         replicates=[finite_or_none(v) for v in said.replicates] if resamples else [],
         left_out=[int(i) for i in np.flatnonzero(said.left_out)],
         extras=estimated.extras,
+        versus_log=None
+        if returns is None
+        else compare_with_log(said.value, said.replicates, said.interval, returns, resamples, level=options.level),
+        groups=value_by_group(groups, fitted, said, resamples, options.level, sees_policy),
         signs=read_signs(evidence, said),
+        family=ESTIMATORS[method.estimator].family,
     )
 
 
 def _fingerprint_of_log(problem: Problem) -> str:
     """What a checkpoint belongs to. The device is part of it, since another one rounds differently."""
-    about = [__version__, problem.dataset.sha256, problem.gamma, problem.protocol, jax.devices()[0].device_kind]
+    log = problem.log
+    about = [__version__, log.dataset.sha256, log.gamma, log.horizon, log.protocol, jax.devices()[0].device_kind]
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
 

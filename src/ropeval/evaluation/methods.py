@@ -54,6 +54,19 @@ class Method:
         """Every `part.field` of which the members of one run may have values of their own."""
         return [f"{entry.name}.{field}" for entry in self.entries for field in entry.spread]
 
+    def check_question(self, gamma: float, horizon: int | None) -> None:
+        """Refuse a horizon, or γ = 1, where the method knows none; before any work is done."""
+        if (horizon is not None or gamma == 1.0) and not ESTIMATORS[self.estimator].takes_horizon:
+            raise UserError(
+                f"method {self.name}: it cannot count the first steps of an episode alone, so it takes no horizon and "
+                "no gamma of 1; leave it out, or ask without"
+            )
+        if gamma == 1.0 and self.encoder is not None:
+            raise UserError(
+                f"method {self.name}: {self.encoder} learns distances that are finite for a gamma below 1 only; take "
+                f"{self.estimator} alone, or a gamma like 0.999"
+            )
+
     def check(self, dataset: Dataset, policy: Policy) -> None:
         """Refuse a policy that the method cannot judge, before any work is done."""
         for entry in self.entries:
@@ -137,6 +150,7 @@ def applicable_methods(options: Options, dataset: Dataset, policies: Sequence[Po
         try:
             for policy in policies:
                 make_method(name).check(dataset, policy)
+            make_method(name).check_question(options.gamma, options.horizon)
         except UserError as error:
             left_out[name] = str(error)
     return Applicable(_make_all(options, [*named, *(name for name in every if name not in left_out)]), left_out)
@@ -150,6 +164,13 @@ def _make_all(options: Options, wanted: Sequence[str]) -> list[Method]:
             if "steps" in entry.config.model_fields:
                 overrides[part] = {"steps": options.steps, **overrides.get(part, {})}
     methods = [make_method(name, overrides, options.preset) for name in dict.fromkeys(wanted)]
+    for method in methods:
+        method.check_question(options.gamma, options.horizon)
+    if options.tune and (options.horizon is not None or options.gamma == 1.0):
+        raise UserError("tune: settings are chosen by values without a horizon; leave out tune, or horizon and gamma 1")
+    if options.by and not any(ESTIMATORS[m.estimator].by_group for m in methods):
+        names = ", ".join(method.name for method in methods)
+        raise UserError(f"by {options.by}: {names} cannot tell groups apart; fqe, wis and mean-return can")
     for part, fields in options.settings.items():
         if fields and not any(part in method.configs for method in methods):
             raise UserError(

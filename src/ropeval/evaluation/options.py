@@ -40,7 +40,22 @@ class Options(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    gamma: float = option(0.99, QUESTION, "--gamma", "Discount factor, in [0, 1).", ge=0, lt=1)
+    gamma: float = option(
+        0.99,
+        QUESTION,
+        "--gamma",
+        "Discount factor, in [0, 1]. 1 needs episodes that all end, or a --horizon.",
+        ge=0,
+        le=1,
+    )
+    horizon: int | None = option(
+        None,
+        QUESTION,
+        "--horizon",
+        "Count the first H steps of an episode only.  [default: all; with --gamma 1 as many as the longest has]",
+        ge=1,
+        metavar="H",
+    )
     method: Words = option(
         DEFAULT_METHODS,
         QUESTION,
@@ -57,8 +72,22 @@ class Options(BaseModel):
         "again for more.",
         metavar="NAME=COLUMN[,COLUMN…]",
     )
+    by: str | None = option(
+        None,
+        QUESTION,
+        "--by",
+        "Also the value by group: by the values of this column of the initial states, or by its quartiles.",
+        metavar="COLUMN",
+    )
     members: int = option(  # with ten, the interval is a sixth wider than with very many; with five, two fifths
         5, EFFORT, "--members", "Repetitions, each with its own seed and resample of the episodes.", ge=1
+    )
+    minutes: float | None = option(
+        None,
+        EFFORT,
+        "--minutes",
+        "About how long it may take: steps and members follow.  [default: the usual sizes; a forecast says how long]",
+        gt=0,
     )
     steps: int | None = option(None, EFFORT, "--steps", "Training steps of everything that learns.", ge=1)
     preset: Preset = option(
@@ -110,9 +139,12 @@ class Options(BaseModel):
 def make_options(given: Mapping[str, Any], where: str = "") -> Options:
     """Checked options. `where` stands before the name of one that has to be mended: `--`, or `file.toml: `."""
     try:
-        return Options.model_validate(dict(given))
+        made = Options.model_validate(dict(given))
     except ValidationError as error:
         raise _to_mend(error.errors()[0], where) from None
+    if made.minutes is not None and made.steps is not None:
+        raise UserError(f"{where}minutes and {where}steps both say how long to train; give one of them")
+    return made
 
 
 def read_options(given: Mapping[str, Any], config: Path | None = None) -> Options:

@@ -22,6 +22,7 @@ from ropeval.notebook import ShownInNotebook
 if TYPE_CHECKING:  # reading results needs no JAX
     from ropeval.learning.engine import Trained
 
+FITTED_Q, BASELINES = "fitted Q", "baselines"  # families that a verdict knows
 Severity = Literal["note", "warning", "severe"]
 SEVERITIES: tuple[Severity, ...] = ("severe", "warning", "note")  # worst first
 
@@ -44,6 +45,34 @@ class Interval:
 
 
 @dataclass(frozen=True)
+class Versus:
+    """A policy against what the log itself earned (see `versus_log.py`)."""
+
+    log_value: float  # what the log earned
+    difference: float  # how much more the policy would earn
+    low: float | None = None  # confidence interval of the difference; None where nothing was resampled
+    high: float | None = None
+    level: float | None = None
+    better: float | None = None  # probability that the policy is worth more than what was done
+
+    @property
+    def share(self) -> float | None:
+        """The difference as a share of what the log earned; None where that is no gain to take a share of."""
+        return self.difference / self.log_value if self.log_value > 0.0 else None
+
+
+@dataclass(frozen=True)
+class GroupValue:
+    """The estimate for the episodes of one group, by their initial states (see `groups.py`)."""
+
+    name: str  # "age = 3", "age < 41.5"
+    episodes: int
+    value: float | None
+    interval: Interval | None = None
+    versus_log: Versus | None = None
+
+
+@dataclass(frozen=True)
 class Finding(ShownInNotebook):
     """Something that speaks against believing an estimate, or that one should know when reading it."""
 
@@ -56,6 +85,21 @@ class Finding(ShownInNotebook):
     @property
     def sentence(self) -> str:
         return f"{self.message}; {self.advice}" if self.advice else self.message
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How far an estimate can be relied on, without knowing the truth (see `verdict/rule.py`)."""
+
+    word: str  # "supported", "partly" or "guess"
+    reason: str  # one clause
+    share: float | None = None  # nine of ten such estimates were off by less than this share of the range of values
+    error: float | None = None  # the same in rewards, as far as the log's own returns tell
+
+    @property
+    def sentence(self) -> str:
+        often = "" if self.share is None else f" (within about {self.share:.0%} of the range, nine times in ten)"
+        return f"{self.word}{often}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -122,23 +166,32 @@ class Estimate(ShownInNotebook):
     replicates: list[float | None] = field(default_factory=list, repr=False)  # estimates from resampled logs
     left_out: list[int] = field(default_factory=list)  # which other members lie beyond what the rewards allow
     extras: dict[str, Any] = field(default_factory=dict, repr=False)  # what the method tells about its own answer
+    versus_log: Versus | None = None  # None for baselines, and where there is nothing to compare
+    groups: list[GroupValue] = field(default_factory=list, repr=False)  # where groups were asked for
     signs: dict[str, float] = field(default_factory=dict, repr=False)  # what a verdict is made of: verdict/signs.py
+    family: str = ""  # of the method, as `ropeval methods` lists it
+    verdict: Verdict | None = None  # None: nothing is known, as of an estimate that diverged
 
     def to_json(self, everything: bool = False) -> dict[str, Any]:
         """The row of `result.json`; with `everything`, also what is kept elsewhere or needed only on the way."""
         row = {f.name: getattr(self, f.name) for f in fields(self)}
         row["interval"] = asdict(self.interval) if self.interval else None
         row["diagnosis"] = [asdict(finding) for finding in self.diagnosis]
+        row["versus_log"] = asdict(self.versus_log) if self.versus_log else None
+        row["groups"] = [asdict(group) for group in self.groups]
+        row["verdict"] = asdict(self.verdict) if self.verdict else None
         return row if everything else {k: v for k, v in row.items() if k not in ("curves", "replicates")}
 
     @staticmethod
     def from_json(row: dict[str, Any]) -> "Estimate":
-        interval, diagnosis = row.get("interval"), row.get("diagnosis", [])
         return Estimate(
             **row
             | {
-                "interval": Interval(**interval) if interval else None,
-                "diagnosis": [Finding(**finding) for finding in diagnosis],
+                "interval": _made(Interval, row.get("interval")),
+                "diagnosis": [Finding(**finding) for finding in row.get("diagnosis", [])],
+                "versus_log": _made(Versus, row.get("versus_log")),
+                "groups": [_group(group) for group in row.get("groups", [])],
+                "verdict": _made(Verdict, row.get("verdict")),
             }
         )
 
@@ -149,7 +202,20 @@ class Estimate(ShownInNotebook):
             lines[0] += f"  ({self.interval.level:.4g} interval {self.interval.low:.5g} … {self.interval.high:.5g})"
         elif self.low is not None and self.high is not None and len(self.members) > 1:
             lines[0] += f"  (members {self.low:.5g} … {self.high:.5g})"
+        if self.versus_log is not None:
+            log, better = self.versus_log, self.versus_log.better
+            chance = "" if better is None else f", better with probability {better:.2f}"
+            lines.append(f"  {log.difference:+.4g} over what the log earned, {log.log_value:.5g}{chance}")
         return "\n".join(lines + [f"  ! {warning}" for warning in self.warnings])
+
+
+def _made(kind: type[Any], fields: dict[str, Any] | None) -> Any:
+    return kind(**fields) if fields else None
+
+
+def _group(row: dict[str, Any]) -> GroupValue:
+    parts = {"interval": _made(Interval, row.get("interval")), "versus_log": _made(Versus, row.get("versus_log"))}
+    return GroupValue(**row | parts)
 
 
 def curve_rows(trained: "dict[str, Trained]") -> list[dict[str, Any]]:

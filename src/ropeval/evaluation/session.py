@@ -14,17 +14,21 @@ import jax
 import numpy as np
 
 from ropeval.data import Dataset, Log, Problem
+from ropeval.data.horizon import horizon_note, resolved_horizon
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
 from ropeval.evaluation.diagnosis.diagnose import compare_methods
 from ropeval.evaluation.evaluate import answer
+from ropeval.evaluation.forecast import Forecast, fit_minutes, forecast
+from ropeval.evaluation.groups import make_groups, without_groups
 from ropeval.evaluation.methods import Applicable, Method, applicable_methods
 from ropeval.evaluation.options import Options
 from ropeval.evaluation.rank import Truth, rank, scores
 from ropeval.evaluation.result import Estimate, Ranking
 from ropeval.evaluation.result_folder import ResultFolder, fingerprint
 from ropeval.evaluation.tune import tune, with_settings
+from ropeval.evaluation.verdict.verdict import give_verdicts
 from ropeval.files import write_text
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.policies import Policy
@@ -32,7 +36,7 @@ from ropeval.policies.policy import draw_actions
 from ropeval.version import __version__
 
 PROBED = 256  # logged states whose actions stand for a policy that has no hash
-ABSORBED = {"method", "preset", "steps", "settings", "columns"}  # the methods' own settings and the log's hash say them
+ABSORBED = {"method", "preset", "steps", "minutes", "settings", "columns"}  # told by methods and hashes
 Report = Callable[[int, str, float], None]  # (which estimate, stage, fraction done)
 
 
@@ -55,6 +59,10 @@ class Session:
         object.__setattr__(self, "policies", [policy.fitted(self.dataset.space) for policy in self.policies])
         for policy in self.policies:  # before anything is written: do they answer, and in the right shape?
             draw_actions(policy, self.dataset.observations[:2], 1, np.random.default_rng(0))
+        object.__setattr__(self, "options", fit_minutes(self.options, self.dataset, self.policies))
+        resolved_horizon(self.dataset, self.options.gamma, self.options.horizon)
+        if self.options.by:
+            make_groups(self.dataset, self.options.by)
         for policy, method in self.questions:  # before any training: the last question may be the impossible one
             method.check(self.dataset, policy)
 
@@ -69,6 +77,20 @@ class Session:
     @property
     def questions(self) -> list[tuple[Policy, Method]]:
         return [(policy, method) for policy in self.policies for method in self.methods]
+
+    def forecast(self) -> Forecast:
+        return forecast(self.methods, self.dataset, self.policies, self.options)
+
+    def notes(self) -> list[str]:
+        """What should be known before the work begins."""
+        found = [horizon_note(self.dataset, self.options.gamma, self.options.horizon)]
+        minutes, expected = self.options.minutes, self.forecast()
+        if minutes is not None and expected.total > 60.0 * minutes:
+            found.append(f"{minutes:g} minutes are too few: the least that is worth it takes {expected}")
+        silent = without_groups([m.estimator for m in self.methods]) if self.options.by else []
+        if silent:
+            found.append(f"no value by {self.options.by} from {', '.join(silent)}: only for all episodes together")
+        return [note for note in found if note]
 
     def about(self) -> dict[str, Any]:
         """What is asked, without the answer."""
@@ -95,7 +117,9 @@ class Session:
 
     def problems(self) -> Iterator[tuple[int, Problem]]:
         """One problem at a time: the arrays of all policies together need not fit into memory."""
-        log = Log(self.dataset, self.options.gamma)  # what is made of it alone is made once
+        log = Log(
+            self.dataset, self.options.gamma, horizon=self.options.horizon
+        )  # what is made of it alone is made once
         for place, policy in enumerate(self.policies):
             yield place, log.problem(policy, self.options.seed, self.options.draws)
 
@@ -125,7 +149,8 @@ def run_session(session: Session, folder: ResultFolder, report: Report | None = 
             if report:
                 report(number, "done", 1.0)
             results.append(estimate)
-    return compare_methods(results, {name for name, entry in ESTIMATORS.items() if not entry.sees_policy})
+    blind = {name for name, entry in ESTIMATORS.items() if not entry.sees_policy}
+    return give_verdicts(compare_methods(results, blind))
 
 
 def _tuned(

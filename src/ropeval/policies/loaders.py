@@ -14,6 +14,10 @@ from ropeval.policies.spec import exists, parse_spec
 NO_STATISTICS = "none"  # FILE+none: the user says that the policy takes the log's observations as they are
 READERS = [known.reader for known in FORMATS]  # imported here: nothing is while a file of strangers is read
 READS = either([*(known.name for known in FORMATS), *(word.name for word in WORDS)])
+AS_ONNX = 'export it: torch.onnx.export(policy, torch.zeros(1, SIZE), "policy.onnx")'
+AS_FUNCTION = "wrap it in a Python function and give package.module:name (docs/start/formats.md shows both)"
+FROM_D3 = 'export it: algo = d3rlpy.load_learnable("model.d3"); algo.save_policy("policy.onnx"), and give policy.onnx'
+JAX_ENDINGS = (".jax", ".jax_export", ".stablehlo", ".mlir")
 SAVE_WHOLE = "save the whole model (Stable-Baselines3: model.save) or export it to ONNX"
 
 
@@ -57,7 +61,7 @@ def _read(file: PolicyFile) -> Policy:
     for reader in READERS:
         if reader.recognises(file):
             return reader.read(file)
-    about = _about_start(file.content, file.path) if file.archive is None else _about_zip(file.archive)
+    about = _about_start(file.content, file.path) if file.archive is None else _about_zip(file.archive, file.path)
     raise UserError(f"{file.where}: {about}")
 
 
@@ -76,12 +80,17 @@ def _about_folder(path: Path) -> str:
     return f"this is a folder; give {READS}"
 
 
-def _about_zip(archive: Archive) -> str:
+def _about_zip(archive: Archive, path: Path) -> str:
     names = list(archive.members)
+    if path.suffix == ".d3":
+        return f"this is d3rlpy's own file, which is a program; {FROM_D3}"
     if any("/code/" in name for name in names):
-        return "this is TorchScript, which is a program and is not run; export the policy to ONNX instead"
+        return f"this is TorchScript, which is a program and is not run; {AS_ONNX}, or {AS_FUNCTION}"
     if any(name.endswith("/data.pkl") for name in names):
-        return f"this is a torch file (.pt, .pth): weights without the architecture; {SAVE_WHOLE}"
+        return (
+            f"this is a torch file: weights without the architecture; {AS_ONNX}, or {AS_FUNCTION}. If one of CleanRL's "
+            "scripts wrote it, give it the ending .cleanrl_model; of Stable-Baselines3, give the .zip of model.save"
+        )
     if any(name.endswith("/policy.pth") for name in names):
         return "policy.pth lies in a folder inside the zip; zip the files themselves, as model.save does"
     found = ", ".join(ascii(name[:40])[1:-1] for name in names[:5]) or "nothing"
@@ -101,6 +110,8 @@ def _about_start(content: bytes, path: Path) -> str:
         return "cannot be read as a zip archive, damaged or cut short? Copy it again"
     if path.suffix == ".py":
         return f"to use a function in a Python file, give {path.stem}:NAME, not the file"
+    if path.suffix in JAX_ENDINGS:
+        return f"is this from jax.export? It is a program and is not run unless you name it: {AS_FUNCTION}"
     if path.suffix in (".pt", ".pth", ".d3", ".ckpt"):
         return f"this is not a policy file that can be read without running it; {SAVE_WHOLE}"
     return f"unknown format; give {READS}"

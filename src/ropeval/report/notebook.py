@@ -8,8 +8,10 @@ from ropeval.data.quality import summarise
 from ropeval.evaluation.compare import Comparison
 from ropeval.evaluation.rank import Truth
 from ropeval.evaluation.result import Estimate, Finding, Ranking
+from ropeval.report.by_group import groups_table
 from ropeval.report.escape import escape
 from ropeval.report.log_summary import columns_table, facts_table
+from ropeval.report.run_page.headline import best_first
 from ropeval.report.table import Table
 from ropeval.report.terminal import ranking_table, results_table
 from ropeval.report.typeset import to_html
@@ -36,7 +38,9 @@ def _(estimate: Estimate) -> str:
 @to_notebook.register
 def _(comparison: Comparison) -> str:
     ranking = to_html(ranking_table(comparison.rankings)) if comparison.rankings else ""
-    return _page(_results(comparison.estimates, comparison.truth) + ranking)
+    groups = groups_table(best_first(comparison.estimates))
+    by_group = "" if groups is None else to_html(groups)
+    return _page(_results(best_first(comparison.estimates), comparison.truth) + by_group + ranking)
 
 
 @to_notebook.register

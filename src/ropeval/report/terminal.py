@@ -8,24 +8,45 @@ from rich.text import Text
 
 from ropeval.evaluation.rank import Truth
 from ropeval.evaluation.result import SEVERITIES, Estimate, Ranking, Severity
-from ropeval.report.labels import number
+from ropeval.report.by_group import groups_table
+from ropeval.report.labels import number, shown
 from ropeval.report.narrow import fitted
 from ropeval.report.palette import SEVERITY_SIGNS
+from ropeval.report.run_page.headline import best_first, headline_answers
+from ropeval.report.run_page.outcome import Outcome
 from ropeval.report.table import Cell, Table, Tone, Value
 from ropeval.report.typeset import TONES, to_terminal
+from ropeval.report.versus import HEADING, versus_cell
 
+MOST_ANSWERS = 10  # policies, the best first
 TEXT_WIDTH = 100  # columns, where no terminal says how many there are
 
 
 def print_results(results: Sequence[Estimate], console: Console, truth: Truth | None = None) -> None:
-    """One row per policy and method; numbers in the last column point at the sentences below."""
+    """One row per policy and method, the best policy first; numbers in the last column point at the sentences below."""
+    results = best_first(results)
     told = spoken_against(results)
     console.print(fitted(results_table(results, list(told), truth), console))
     console.print()
+    print_answers(results, console)
     for place, (sentence, severity) in enumerate(told.items(), start=1):
         look = TONES[_tone(severity)]
         words = Text.assemble((f"{place} {SEVERITY_SIGNS[severity]} {severity}", look), f"  {sentence}")
         console.print(words, soft_wrap=not console.is_terminal)  # one line each, where a program reads them
+
+
+def print_answers(results: Sequence[Estimate], console: Console) -> None:
+    """The one number to go by for each policy, where several methods were asked, and how far to rely on it."""
+    if not any(r.verdict for r in results):
+        return
+    for one in headline_answers(Outcome(list(results)))[:MOST_ANSWERS]:
+        interval = "" if one.low is None or one.high is None else f" ({number(one.low)} to {number(one.high)})"
+        words = Text.assemble((f"{shown(one.policy)}: about {number(one.value)}{interval}", "bold"))
+        words.append(f", by {' and '.join(one.methods)}")
+        if one.verdict:
+            words.append(f"; {one.verdict.sentence}")
+        console.print(words, soft_wrap=not console.is_terminal)
+    console.print()
 
 
 def spoken_against(results: Sequence[Estimate]) -> dict[str, Severity]:
@@ -39,11 +60,20 @@ def _tone(severity: Severity) -> Tone:
     return "dim" if severity == "note" else severity
 
 
+def print_groups(results: Sequence[Estimate], console: Console) -> None:
+    """The value by group, where it was asked for."""
+    table = groups_table(best_first(results))
+    if table is not None:
+        console.print(to_terminal(table))
+        console.print()
+
+
 def comparison_text(results: Sequence[Estimate], rankings: Sequence[Ranking], truth: Truth | None = None) -> str:
     """The same as plain text."""
     console = Console(file=io.StringIO(), width=TEXT_WIDTH, color_system=None)
     with console.capture() as captured:
         print_results(results, console, truth)
+        print_groups(results, console)
         print_ranking(rankings, console)
     return captured.get().rstrip()
 
@@ -59,21 +89,20 @@ def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: 
         name = Cell(r.policy, below=r.policy_kind) if r.policy != last else Cell("")
         last = r.policy
         estimate = Cell("diverged", tone="severe") if r.value is None else Cell(r.value)
-        known = _truth_cells(r, truth) if truth else ()
+        known = _truth_cells(r, truth) if truth else (versus_cell(r),)
         places = sorted(sentences.index(w) + 1 for w in r.warnings)
         worst = min((severities[w] for w in r.warnings), key=SEVERITIES.index, default="note")
         rows.append(
             [name, _method(r), estimate, _spread(r), *known, Cell(" ".join(map(str, places)), tone=_tone(worst))]
         )
-    told = ("true\nvalue", "error") if truth else ()
+    told = ("true\nvalue", "error") if truth else (HEADING,)
     columns = ["policy", "method", "estimate", _interval_heading(results), *told, "warnings"]
     return Table(columns, rows, left=2, rules=rules)
 
 
 def _method(result: Estimate) -> Cell:
-    """Its name, and how far the log speaks about what the policy does, where the method can tell."""
-    support = result.extras.get("support")
-    return Cell(result.method, below="" if support is None else f"support {support:.0%}")
+    """Its name, and how far it can be relied on."""
+    return Cell(result.method, below=result.verdict.word if result.verdict else "")
 
 
 def _truth_cells(result: Estimate, truth: Truth) -> tuple[Value, str]:

@@ -14,7 +14,7 @@ from ropeval.tabular.kernel import StateActionKernel, krope
 from ropeval.tabular.mdp import TabularMDP
 from ropeval.tabular.metrics import METRICS, StateActionMetric, mico, psm, random_policy, rope
 from ropeval.tabular.sampled import fqe_exact, sample_log, sampled_rope
-from ropeval.tabular.solve import action_values, occupancy, policy_value
+from ropeval.tabular.solve import action_values, finite_value, occupancy, policy_value
 from ropeval.tabular.study import Study, study
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "action_values",
     "aggregate",
     "aggregation_error",
+    "finite_value",
     "fqe_exact",
     "from_gymnasium",
     "from_log",

@@ -1,4 +1,4 @@
-"""KROPE on arrays: the kernel of two state-action pairs under the evaluation policy, and what least squares makes of it.
+"""KROPE on arrays: a kernel of state-action pairs under the evaluation policy, and what least squares makes of it.
 
     k(x, y) = 1 − |r(x) − r(y)|/(r_max − r_min) + γ E[k(x', y')],   a₁', a₂' ~ π_e independently
 

@@ -37,6 +37,15 @@ def policy_value(mdp: TabularMDP, policy: npt.ArrayLike) -> float:
     return float(mdp.d0 @ state_values(mdp, policy))
 
 
+def finite_value(mdp: TabularMDP, policy: npt.ArrayLike, horizon: int, gamma: float | None = None) -> float:
+    """E[Σ_{t<H} γ^t r_t]: the expected return of the first `horizon` steps, where γ may be 1."""
+    chain, discount = policy_chain(mdp, policy), mdp.gamma if gamma is None else gamma
+    v = np.zeros(mdp.num_states)
+    for _ in range(horizon):
+        v = np.where(mdp.terminal, 0.0, chain.r + discount * chain.P @ v)
+    return float(mdp.d0 @ v)
+
+
 def occupancy(mdp: TabularMDP, policy: npt.ArrayLike) -> Array:
     """μ(s, a) = (1−γ) Σ_t γ^t Pr(s_t = s, a_t = a); sums to one. [S, A]
 

@@ -34,3 +34,27 @@ def test_functions_by_name(columns, tmp_path, monkeypatch):
     for name, message in {"many": "3 arguments", "number": "neither", "absent": "cannot import"}.items():
         with pytest.raises(UserError, match=message):
             load_policy(f"mine:{name}")
+
+
+def test_a_file_of_jax_export_is_a_function_of_three_lines(columns, tmp_path, monkeypatch):
+    """As docs/start/formats.md says."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax import export
+
+    (n,) = export.symbolic_shape("n")
+    shape = jax.ShapeDtypeStruct((n, columns["observations"].shape[1]), jnp.float32)
+    exported = export.export(jax.jit(lambda observations: jnp.tanh(observations[:, :2])))(shape)
+    (tmp_path / "policy.jax").write_bytes(exported.serialize())
+    (tmp_path / "exported.py").write_text(
+        "import numpy as np\n"
+        "from jax import export\n"
+        "program = export.deserialize(open('policy.jax', 'rb').read())\n"
+        "def policy(observations): return np.asarray(program.call(observations))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    log = Dataset.from_columns(columns)
+    actions = load_policy("exported:policy").sample(log.observations, np.random.default_rng(0))
+    np.testing.assert_allclose(actions, np.tanh(log.observations[:, :2]), atol=1e-6)

@@ -202,7 +202,7 @@ MISTAKES = {
         None,
         "in a folder inside the zip; zip the files themselves",
     ),
-    "TorchScript": ("sac.zip", torch_script, None, "TorchScript.*export the policy to ONNX"),
+    "TorchScript": ("sac.zip", torch_script, None, r"TorchScript.*torch\.onnx\.export"),
 }
 
 

@@ -21,6 +21,7 @@ import polars as pl
 
 from ropeval.bench.data.task_data import EVALUATED
 from ropeval.bench.run.schema import BASELINES, CURVES, PROTOCOLS, ROWS, RUN, TRUTHS
+from ropeval.bench.run.store import failure_files
 from ropeval.errors import UserError
 from ropeval.files import read_json
 
@@ -110,8 +111,7 @@ def load_curves(folder: Path, points: int | None = None, progress: Progress | No
 def load_failures(folder: Path) -> list[Failure]:
     """Units that failed, and the policies for which they did."""
     found = []
-    for path in sorted(folder.glob("units/*.failed.json")):
-        content = read_json(path)
+    for path, content in failure_files(folder, read=read_json):
         policy = str(content.get("policy", ""))
         unit = str(content.get("unit", path.name.removesuffix(".failed.json")))
         if not policy and (path.parent / f"{unit}.rows.parquet").exists():

@@ -11,10 +11,11 @@ Locks are the operating system's (flock): they end with the process that holds t
 
 import contextlib
 import fcntl
+import fnmatch
 import json
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ FIXED = (
     "resample",
 )  # what may not change within one folder: such rows are never mixed
 PROGRESS_EVERY = 2.0  # seconds
+PACKED = "packed"  # the name of what holds many units in one file: see `pack.py`
 
 
 @dataclass(frozen=True)
@@ -107,24 +109,31 @@ class Store:
         """Some columns of every unit whose name fits the pattern, as polars frames."""
         import polars
 
-        for path in sorted((self.folder / "units").glob(f"{units}.rows.parquet")):
+        place = self.folder / "units"
+        packed = place / f"{PACKED}.rows.parquet"
+        for path in [*sorted(place.glob(f"{units}.rows.parquet")), *([packed] if packed.exists() else [])]:
             try:
                 known = [name for name in columns if name in polars.read_parquet_schema(path)]
-                found = polars.read_parquet(path, columns=known, glob=False)
+                found = polars.read_parquet(path, columns=[*known, "unit"], glob=False)
+                found = found.filter(polars.col("unit").map_elements(_fits(units), polars.Boolean)).select(known)
                 yield found if known == columns else found.with_columns(policy=polars.lit(EVALUATED)).select(columns)
             except (OSError, polars.exceptions.PolarsError) as error:
                 raise UserError(f"{path}: cannot be read ({error}); delete it and go on with --resume") from error
 
     def failures(self) -> list[dict[str, Any]]:
-        return [{"unit": path.name} | _json(path) for path in sorted((self.folder / "units").glob("*.failed.json"))]
+        return [{"unit": path.name} | content for path, content in failure_files(self.folder)]
 
     def refused(self, group: Group) -> bool:
-        paths = (self.folder / "units").glob(f"{group.name}.*.failed.json")
-        return any(_json(path).get("refused") for path in paths)
+        return any(content.get("refused") for _, content in failure_files(self.folder, group.name))
 
     def clear_failures(self, group: Group) -> None:
         for path in (self.folder / "units").glob(f"{group.name}.*.failed.json"):
             path.unlink(missing_ok=True)
+        packed = self.folder / "units" / f"{PACKED}.failed.json"
+        together, own = (failure_files(self.folder, name) for name in (None, group.name))
+        left = [one for path, one in together if path == packed and (path, one) not in own]
+        if any(path == packed for path, _ in own):
+            write_text(packed, json.dumps({"failures": left}, indent=1, ensure_ascii=False))
 
     # --- work in progress ---
 
@@ -171,6 +180,25 @@ class Store:
 
     def _unit(self, unit: Unit, kind: str) -> Path:
         return self.folder / "units" / f"{unit.id}.{kind}"
+
+
+def failure_files(
+    folder: Path, group: str | None = None, read: Callable[[Path], dict[str, Any]] | None = None
+) -> list[tuple[Path, dict[str, Any]]]:
+    """What failed or was refused, and where that stands; of a group, or of all. A packed study has it in one file."""
+    read = read or _json
+    units, packed = folder / "units", folder / "units" / f"{PACKED}.failed.json"
+    paths = sorted(units.glob(f"{group}.*.failed.json" if group else "*.failed.json"))
+    found = [(path, read(path)) for path in paths if path != packed]
+    together = read(packed).get("failures", []) if packed.exists() else []
+    if not isinstance(together, list) or not all(isinstance(one, dict) for one in together):
+        raise UserError(f"{packed}: failures must be a list of JSON objects")
+    fits = _fits(f"{group}.*" if group else "*")
+    return found + [(packed, one) for one in together if fits(str(one.get("unit", "")))]
+
+
+def _fits(units: str) -> Callable[[str], bool]:
+    return lambda unit: fnmatch.fnmatchcase(unit, units)
 
 
 def _steps(config: dict[str, Any]) -> int:

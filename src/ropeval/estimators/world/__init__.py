@@ -62,11 +62,11 @@ class WorldConfig(PartConfig):
 
 def prepare(log: Log, config: WorldConfig, run: Run) -> World:
     sizes = config.sizes(len(log.dataset), jax.default_backend())
-    return build(log.dataset, log.gamma, sizes, config.learning_rate, run)
+    return build(log.dataset, log.gamma, sizes, config.learning_rate, run, log.horizon)
 
 
 def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> Estimated:
-    horizon = horizon_for(problem.gamma, config.max_horizon)
+    horizon = problem.horizon or horizon_for(problem.gamma, config.max_horizon)
     keys = jax.vmap(lambda key: jax.random.fold_in(key, zlib.crc32(b"rollouts")))(run.keys)  # for every policy the same
     keys = jnp.concatenate([keys, jax.random.split(keys[0], 1)])  # and of the joint rollouts
     report = run.report
@@ -79,7 +79,7 @@ def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> E
     count = config.rollouts or ROLLOUTS["cpu" if jax.default_backend() == "cpu" else "gpu"][by_chance]
     initial = first_states(problem, run, count)
     found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, keys, told)
-    said = answer(found, world.good, config.doubt)
+    said = answer(found, world.good, config.doubt, problem.horizon)
     return Estimated(
         values=said.members,
         value=said.value if world.good.any() else None,
@@ -150,4 +150,5 @@ WORLD = Estimator(
     family="learned simulator",
     spread=("learning_rate",),
     prepare=prepare,
+    takes_horizon=True,
 )

@@ -15,6 +15,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Transitions
+from ropeval.data.returns import discounted_steps
 from ropeval.data.streaming import take
 from ropeval.estimators.world.network import (
     Prediction,
@@ -70,14 +71,16 @@ class World:
         return bool(self.noisy or self.simulator.units.values)
 
 
-def build(dataset: Dataset, gamma: float, sizes: Sizes, learning_rate: float, run: Run) -> World:
+def build(
+    dataset: Dataset, gamma: float, sizes: Sizes, learning_rate: float, run: Run, horizon: int | None = None
+) -> World:
     units = make_units(dataset)
     data = world_rows(dataset, units)
     hyper = {"learning_rate": run.spread("learning_rate", learning_rate)}
     choices = tuple(len(values) for values in units.values)
     learner = make_learner(sizes, int(data.rows.x.shape[-1]), len(units.moving), choices)
     trained = train(learner, data, hyper, sizes.steps, run)
-    returns = log_returns(dataset, gamma)
+    returns = log_returns(dataset, gamma, horizon)
     value_sizes = sizes._replace(steps=log_value_steps(sizes.steps), width=min(sizes.width, VALUE_WIDTH))
     value_learner = make_value_learner(value_sizes, dataset.observations.shape[1])
     value_trained = train(value_learner, returns.rows(data), hyper, value_sizes.steps, run, LOG_VALUE)
@@ -134,7 +137,10 @@ class LogReturns:
         return replace(data, rows=rows)
 
 
-def log_returns(dataset: Dataset, gamma: float) -> LogReturns:
+def log_returns(dataset: Dataset, gamma: float, horizon: int | None = None) -> LogReturns:
+    """From every step on, or of the next `horizon` steps."""
+    if horizon is not None:
+        return _next_returns(dataset, gamma, horizon)
     lengths, last = np.diff(dataset.starts), dataset.starts[1:] - 1
     rewards = dataset.rewards.astype(np.float64)
     returns, left = np.zeros(len(rewards)), np.zeros(len(rewards))  # `left`: weight of what lies beyond a time-out
@@ -149,6 +155,21 @@ def log_returns(dataset: Dataset, gamma: float) -> LogReturns:
         returns[rows], left[rows] = following[going], beyond[going]
     known = left <= UNFINISHED
     return LogReturns(returns, known if known.any() else np.ones(len(rewards), bool))
+
+
+def _next_returns(dataset: Dataset, gamma: float, horizon: int) -> LogReturns:
+    """After a time-out within the horizon the log's mean reward goes on."""
+    left = np.repeat(dataset.starts[1:], np.diff(dataset.starts)) - np.arange(len(dataset))  # [N] rows to the end
+    returns, rewards = np.zeros(len(dataset)), dataset.rewards.astype(np.float64)
+    for ahead in range(min(horizon, int(left.max()))):  # all rows at once
+        rows = np.flatnonzero(left > ahead)
+        returns[rows] += gamma**ahead * rewards[rows + ahead]
+    last = np.repeat(np.maximum(dataset.starts[1:] - 1, 0), np.diff(dataset.starts))
+    missing = discounted_steps(gamma, horizon) - discounted_steps(gamma, np.minimum(left, horizon))
+    missing = np.where(dataset.terminations[last], 0.0, missing)
+    known = missing <= UNFINISHED * discounted_steps(gamma, horizon)
+    known = known if known.any() else np.ones(len(dataset), bool)
+    return LogReturns(returns + rewards.mean() * missing, known)
 
 
 # --- what members that have not seen a row say of it ----------------------------------------------------------

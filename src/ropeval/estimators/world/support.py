@@ -37,9 +37,13 @@ class Answer:
     apart: float
 
 
-def answer(found: Rollouts, good: NDArray[np.bool_], doubt: float) -> Answer:
-    """`good` [M]: members whose networks are sound."""
-    to_the_end = found.reward[:-1].sum(axis=0) + found.log_value[-1]  # [M + 1] after the horizon, V_b
+def answer(found: Rollouts, good: NDArray[np.bool_], doubt: float, horizon: int | None = None) -> Answer:
+    """`good` [M]: members whose networks are sound; `horizon`: steps that count; None: all, the last ones by V_b."""
+    if horizon is None:
+        to_the_end = found.reward[:-1].sum(axis=0) + found.log_value[-1]  # [M + 1]
+    else:
+        found = Rollouts(*(each[:horizon] for each in (found.reward, found.log_value, found.joint_weight, found.apart)))
+        to_the_end = found.reward.sum(axis=0)
     members, simulated = np.where(good, to_the_end[:-1], np.nan), float(to_the_end[-1])
     log_value = float(found.log_value[0, -1])
     weight = found.joint_weight / found.joint_weight.sum()  # [T, R] of the discounted time

@@ -213,6 +213,8 @@ def bellman_residual(e: Evidence) -> Finding | None:
     """
     if e.estimated.q is None or e.value is None or e.run.counts is None or e.estimated.replicates is not None:
         return None
+    if e.problem.horizon is not None:  # an error of q_h does not carry over to q_{h−1} as it does to q
+        return None
     rows, weight = discounted_rows(e.problem.dataset.starts, e.problem.gamma)  # [n]
     episode = np.searchsorted(e.problem.dataset.starts, rows, side="right") - 1
     unseen = e.run.counts[e.used][:, episode] == 0  # [M, n]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ropeval.data.returns import beyond_cut, discounted_steps
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.result import Finding, Severity
 
@@ -81,13 +82,14 @@ def few_episodes(e: Evidence) -> Finding | None:
 def truncation(e: Evidence) -> Finding | None:
     if e.estimated.q is None:
         return None  # what does not look beyond a cut-off says so itself
-    data, gamma = e.problem.dataset, e.problem.gamma
+    data, gamma, within = e.problem.dataset, e.problem.gamma, e.problem.horizon
     lengths = np.diff(data.starts)
     ended = np.zeros(data.num_episodes, bool)
     some = lengths > 0
     ended[some] = data.terminations[data.starts[1:][some] - 1]
     cut = float((~ended).mean())
-    beyond = float(np.where(ended, 0.0, gamma ** lengths.astype(np.float64)).mean())
+    steps = discounted_steps(gamma, np.inf if within is None else within)
+    beyond = float(beyond_cut(data, gamma, within).mean() / steps)
     if cut < MOSTLY_CUT or beyond < BEYOND:
         return None
     return Finding(
@@ -101,14 +103,17 @@ def truncation(e: Evidence) -> Finding | None:
 
 
 def horizon(e: Evidence) -> Finding | None:
-    data, steps = e.problem.dataset, 1.0 / (1.0 - e.problem.gamma)
+    data, steps = e.problem.dataset, e.problem.horizon or 1.0 / (1.0 - e.problem.gamma)
     longest = int(np.diff(data.starts).max())
     if steps <= longest + 0.5:
         return None
+    asked, shorter = f"γ = {e.problem.gamma:g}", "lower γ"
+    if e.problem.horizon is not None:
+        asked, shorter = "the horizon", "shorten the horizon"
     return Finding(
         "horizon",
         "note" if data.terminations.any() and not data.truncations.any() else "warning",
-        f"γ = {e.problem.gamma:g} looks {steps:.4g} steps ahead, but the longest episode has {longest}",
-        "lower γ, or log longer episodes; where every episode really ends this is no fault",
+        f"{asked} looks {steps:.4g} steps ahead, but the longest episode has {longest}",
+        f"{shorter}, or log longer episodes; where every episode really ends this is no fault",
         {"horizon": steps, "longest": longest},
     )

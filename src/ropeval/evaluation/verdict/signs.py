@@ -1,7 +1,8 @@
 """What can be seen of an estimate without knowing the truth, as plain numbers without a unit.
 
-scale       how far apart values can lie, as far as the log shows: 90 % of its returns-to-go lie within so much. In
-            rewards; all that follows is a share of it where it says so
+scale       how far apart values lie, as far as the log shows: 90 % of its returns-to-go lie within so much. In rewards.
+            On the suite it is 0.5 to 3 times the range of the policies' true values; less only where the log never
+            gets anywhere, more only where some episodes explode. What follows is a share of it where it says so
 spread      standard deviation of the estimate over resampled logs and seeds, as a share
 moved       how far the estimate lies from what the log itself earned, as a share
 beyond      how far it lies above or below all that the log ever earned from any state on, as a share
@@ -53,7 +54,7 @@ class Earned:
     """What the log earned from its states on, discounted."""
 
     def __init__(self, log: Log):
-        found = [returns_to_go(rewards, log.gamma) for rewards in _some_episodes(log.dataset)]
+        found = [returns_to_go(rewards, log.gamma, log.horizon) for rewards in _some_episodes(log.dataset)]
         every = np.concatenate(found) if found else np.zeros(1)
         low, high = np.quantile(every, (0.05, 0.95))
         self.least, self.most = float(every.min()), float(every.max())
@@ -61,11 +62,15 @@ class Earned:
         self.scale = float(high - low) or (self.most - self.least) or max(abs(self.mean), 1.0)
 
 
-def returns_to_go(rewards: Floats, gamma: float) -> Floats:
-    """[T] G_t = r_t + γ G_{t+1} of one episode."""
+def returns_to_go(rewards: Floats, gamma: float, horizon: int | None = None) -> Floats:
+    """[T] G_t = r_t + γ G_{t+1} of one episode; of `horizon` steps, where that is all that counts."""
     from scipy.signal import lfilter
 
-    return np.asarray(lfilter([1.0], [1.0, -gamma], rewards[::-1])[::-1])
+    whole = np.asarray(lfilter([1.0], [1.0, -gamma], rewards[::-1])[::-1])
+    if horizon is None or horizon >= len(whole):
+        return whole
+    after = np.concatenate([whole[horizon:], np.zeros(horizon)])
+    return np.asarray(whole - gamma**horizon * after)
 
 
 def _some_episodes(data: Dataset) -> list[Floats]:

@@ -34,13 +34,15 @@ GLOBALS = frozenset({ORDERED, TENSOR, PARAMETER, *STORAGES})
 MAX_DIMENSIONS = 8
 
 
-def read_tensors(archive: Archive) -> dict[str, NDArray[Any]]:
-    """The named tensors of a state dict, `{"actor.mu.weight": array, …}`."""
+def read_tensors(archive: Archive, first: bool = False) -> dict[str, NDArray[Any]]:
+    """The named tensors of a state dict, `{"actor.mu.weight": array, …}`; `first`: or of the first of a tuple."""
     where = archive.where
     roots = [name.removesuffix("/data.pkl") for name in archive.members if name.endswith("/data.pkl")]
     if len(roots) != 1:
         raise UserError(f"{where}: expected one data.pkl inside, as torch.save writes it, found {len(roots)}")
     described = read_pickle(archive.read(f"{roots[0]}/data.pkl"), GLOBALS, where, persistent=True)
+    if first and isinstance(described, tuple) and described:
+        described = described[0]
     items = described.items if isinstance(described, Made) and described.path == ORDERED else described
     if not isinstance(items, dict):
         raise UserError(f"{where}: expected a state dict of named tensors, found {describe(described)}")

@@ -8,6 +8,7 @@ PYTHON = "package.module:name of a function f(observations) or f(observations, r
 
 FORMATS = (
     PolicyFormat("Stable-Baselines3 .zip", STABLE_BASELINES, "sb3", (".zip",)),
+    PolicyFormat("CleanRL .cleanrl_model", "a CleanRL .cleanrl_model", "cleanrl", (".cleanrl_model",)),
     PolicyFormat(".npz", "an .npz", "npz", (".npz",)),
     PolicyFormat(".onnx", "an .onnx", "onnx", (".onnx",)),
     PolicyFormat("deep_ope .pkl", "a deep_ope .pkl", "deep_ope", (".pkl", ".pickle")),

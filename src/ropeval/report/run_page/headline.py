@@ -1,17 +1,35 @@
 """The answer in one sentence, and the method that it is taken from."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from ropeval.evaluation.result import SEVERITIES, Estimate
+from ropeval.evaluation.verdict.one_answer import Answer, answers, as_answer
 from ropeval.report.labels import number
 from ropeval.report.run_page.outcome import BASELINES, Outcome, findings, worst
+from ropeval.report.versus import versus_sentence
 
 PLURALS = {"severe": "severe findings", "warning": "warnings", "note": "notes"}
 SINGULARS = {"severe": "severe finding", "warning": "warning", "note": "note"}
 
 
+def headline_answers(outcome: Outcome) -> list[Answer]:
+    """The number to go by for each policy, the best first. Runs from before there were verdicts have one method's."""
+    if any(e.verdict for e in outcome.estimates):
+        return sorted(answers(outcome.estimates), key=lambda one: -one.value)
+    method = _least_doubted(outcome)
+    own = [e for e in outcome.estimates if e.method == method and e.value is not None]
+    return sorted((as_answer(e) for e in own), key=lambda one: -one.value)
+
+
 def headline_method(outcome: Outcome) -> str | None:
-    """The method that the answer is taken from: learned rather than trivial, then the one with least against it.
+    """The method that has the most weight in the answer about the best policy."""
+    found = headline_answers(outcome)
+    return max(found[0].methods, key=lambda name: found[0].methods[name]) if found else None
+
+
+def _least_doubted(outcome: Outcome) -> str | None:
+    """Learned rather than trivial, then the one with least against it.
 
     A method that contradicts two others has more against it than each of those. Without the truth nobody can say which
     method is right: this is a rule for reading, and the page says so.
@@ -26,6 +44,12 @@ def headline_method(outcome: Outcome) -> str | None:
     return min(answered, key=rank, default=None)
 
 
+def best_first(results: Sequence[Estimate]) -> list[Estimate]:
+    """Policies by the value that this method gives them; the methods of a policy stay in their order."""
+    values = {one.policy: one.value for one in headline_answers(Outcome(list(results)))}
+    return sorted(results, key=lambda r: (r.policy not in values, -values.get(r.policy, 0.0)))
+
+
 def contradicting(estimate: Estimate) -> list[str]:
     """The methods whose intervals for the same policy lie elsewhere."""
     return [name for f in findings(estimate) if f.code == "disagreement" for name in f.numbers]
@@ -33,20 +57,19 @@ def contradicting(estimate: Estimate) -> list[str]:
 
 def answer(outcome: Outcome) -> str:
     """Who earns what, how sure that is, and whether something speaks against it: one sentence."""
-    method = headline_method(outcome)
+    found, method = headline_answers(outcome), headline_method(outcome)
     if method is None:
         return "There is no answer: every estimate diverged."
-    found = [e for e in outcome.estimates if e.method == method and e.value is not None]
-    best = max(found, key=lambda e: e.value or 0.0)
-    value = f"about {number(best.value or 0.0)}{_sure(best)}"
+    first = found[0]
+    best = next(e for e in outcome.of(first.policy) if e.method == method)
+    who = " and ".join(first.methods) + (" together" if len(first.methods) > 1 else "")
+    value = f"about {number(first.value)}{_sure(best, first)}"
     if len(outcome.policies) == 1:
-        sentence = f"{best.policy} would earn {value} according to {method}"
+        sentence = f"{best.policy} would earn {value} according to {who}"
     elif method in BASELINES:
         sentence = f"The log alone tells no policy from another: {method} gives all of them {value}"
     else:
-        sentence = (
-            f"Of {len(outcome.policies)} policies, {best.policy} would earn the most, {value} according to {method}"
-        )
+        sentence = f"Of {len(outcome.policies)} policies, {best.policy} would earn the most, {value} according to {who}"
         probability = next(
             (
                 dict(zip(r.policies, r.best, strict=True)).get(best.policy)
@@ -57,16 +80,22 @@ def answer(outcome: Outcome) -> str:
         )
         if probability is not None:
             sentence += f", and is the best of them with {_chance(probability)}"
-    return f"{sentence}; {_against(outcome, best)}."
+    relied = f"; {first.verdict.sentence}" if first.verdict else ""
+    return f"{sentence}{_over_log(best)}{relied}; {_against(outcome, best)}."
+
+
+def _over_log(best: Estimate) -> str:
+    """Against what was done, where there is something to compare."""
+    return f"; that is {versus_sentence(best.versus_log)}" if best.versus_log is not None else ""
 
 
 def _chance(probability: float) -> str:
     return "a probability of more than 0.99" if probability > 0.995 else f"probability {probability:.2f}"
 
 
-def _sure(estimate: Estimate) -> str:
-    if estimate.interval is not None:
-        low, high = number(estimate.interval.low), number(estimate.interval.high)
+def _sure(estimate: Estimate, chosen: Answer) -> str:
+    if estimate.interval is not None and chosen.low is not None and chosen.high is not None:
+        low, high = number(chosen.low), number(chosen.high)
         return f" ({estimate.interval.level:.0%} interval {low} to {high})"
     if estimate.low is not None and estimate.high is not None and estimate.low < estimate.high:
         return f" (members from {number(estimate.low)} to {number(estimate.high)})"

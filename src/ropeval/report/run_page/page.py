@@ -1,20 +1,23 @@
 """The page of a run: the answer first, then what it rests on, then what speaks against it, then how it was made."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ropeval.errors import UserError
 from ropeval.evaluation.result import Ranking
 from ropeval.files import write_text
+from ropeval.report.by_group import groups_table
 from ropeval.report.html import Note, Page
 from ropeval.report.labels import shown
 from ropeval.report.run_page.citation import citation
 from ropeval.report.run_page.coverage import distance_chart, map_chart
-from ropeval.report.run_page.headline import answer, headline_method
+from ropeval.report.run_page.headline import answer, best_first, headline_method
 from ropeval.report.run_page.notes import notes
 from ropeval.report.run_page.outcome import Outcome, read_outcome
 from ropeval.report.run_page.training import MOST_POLICIES, estimates_chart, feature_chart, feature_table, loss_chart
 from ropeval.report.run_page.values import values_chart
+from ropeval.report.run_page.verdicts import verdicts_table
 from ropeval.report.table import Cell, Table, Value
 from ropeval.version import __version__
 
@@ -26,7 +29,7 @@ def write_page(folder: Path, truth: Mapping[str, float] | None = None, out: Path
     path = out or folder / NAME
     outcome = read_outcome(folder, truth)
     try:
-        html = run_page(outcome).html()
+        html = run_page(replace(outcome, estimates=best_first(outcome.estimates))).html()
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
         raise UserError(f"{folder}: its files are not what ropeval {__version__} writes ({error!r})") from error
     write_text(path, html)
@@ -46,6 +49,7 @@ def draw_curves(folder: Path) -> None:
 def run_page(outcome: Outcome) -> Page:
     page = Page(f"What would {_named(outcome.policies)} earn?", answer(outcome), _facts(outcome))
     _add_values(page, outcome)
+    _add_groups(page, outcome)
     _add_warnings(page, outcome)
     _add_ranking(page, outcome)
     _add_coverage(page, outcome)
@@ -68,6 +72,8 @@ def _facts(outcome: Outcome) -> list[str]:
         facts.append(f"{max(episodes):,} episodes")
     if "gamma" in about:
         facts.append(f"γ = {about['gamma']}")
+    if first is not None and first.config.get("horizon"):
+        facts.append(f"first {first.config['horizon']:,} steps")
     if "members" in about:
         facts.append(f"{about['members']} members per estimate")
     if first is not None:
@@ -81,12 +87,29 @@ def _add_values(page: Page, outcome: Outcome) -> None:
         "The value of a policy is what it earns on average from the start of an episode, every reward counting less "
         "than the one before it by the factor γ."
     )
-    if method is not None and len(outcome.methods) > 1:
+    judged = any(e.verdict for e in outcome.estimates)
+    if method is not None and len(outcome.methods) > 1 and not judged:
         intro += (
             f" The sentence above speaks for {method}, the learned method with least against it; which method is right "
             "cannot be seen from a log, so look at all of them."
         )
-    page.section("Values", intro).chart(values_chart(outcome))
+    section = page.section("Values", intro).chart(values_chart(outcome))
+    if judged:
+        section.heading("How far to rely on each").text(
+            "Supported, partly or guess: a rule that was fitted where true values are known, and tested on other tasks "
+            "and policies. The expected error is what nine of ten estimates with the same verdict stayed below, as a "
+            "share of the range of values that policies of a task have."
+        ).table(verdicts_table(outcome))
+
+
+def _add_groups(page: Page, outcome: Outcome) -> None:
+    table = groups_table(outcome.estimates)
+    if table is not None:
+        page.section(
+            f"Values by {outcome.about.get('by', 'group')}",
+            "From the initial states of each group alone, by the same fit. A group of few episodes says little: its "
+            "interval is wide.",
+        ).table(table)
 
 
 def _add_warnings(page: Page, outcome: Outcome) -> None:

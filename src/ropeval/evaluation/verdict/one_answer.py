@@ -1,0 +1,101 @@
+"""The one number to go by for a policy, chosen without truth from all estimates of a run.
+
+The simulator's, where one was asked. A q that was learned by bootstrapping errs in other ways, so where the two do not
+contradict each other (they are closer than two standard errors of their difference), both count, each by its precision
+(of several such q the first that was asked for):
+
+    V̂ = Σ V̂_i/σ_i² / Σ 1/σ_i²,      σ_i from resampled logs
+
+On the suite's dev cases that is a little better than the simulator alone; blending in linear models or importance
+weights, going over to the log's return where the simulator guesses, or wider limits, were not (docs/guide/trust.md).
+
+Without a simulator it is the estimate with the best verdict, and where all are guesses, what the log itself earned.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ropeval.evaluation.result import BASELINES, FITTED_Q, Estimate, Verdict
+from ropeval.evaluation.verdict.rule import WORDS
+
+CONTRADICTION = 2.0  # standard errors of the difference
+LOG_RETURN = "mean-return"
+
+
+@dataclass(frozen=True)
+class Answer:
+    policy: str
+    value: float
+    low: float | None  # of the 95 % interval: the mean of the ends of those that count, as if they always erred alike
+    high: float | None
+    methods: dict[str, float]  # those that count, and by how much
+    verdict: Verdict | None
+
+
+def one_answer(estimates: Sequence[Estimate]) -> Answer | None:
+    """Of one policy; None where no method has an estimate."""
+    known = [one for one in estimates if one.value is not None]
+    simulator = next((one for one in known if "support" in one.signs), None)
+    if simulator is not None:
+        return _blend([simulator, *[one for one in known if _confirms(one, simulator)][:1]])  # two q err alike
+    if not known:
+        return None
+    seeing = [one for one in known if one.family != BASELINES]
+    best = min(seeing, key=lambda one: (_place(one), one.signs.get("spread", np.inf)), default=None)
+    if best is None or best.verdict is None or best.verdict.word == "guess":
+        best = next((one for one in known if one.method == LOG_RETURN), best or known[0])
+    return as_answer(best)
+
+
+def answers(estimates: Sequence[Estimate]) -> list[Answer]:
+    """Of every policy, in the order in which they come."""
+    policies = dict.fromkeys(one.policy for one in estimates)
+    found = [one_answer([one for one in estimates if one.policy == policy]) for policy in policies]
+    return [one for one in found if one is not None]
+
+
+def as_answer(one: Estimate) -> Answer:
+    """One estimate by itself."""
+    return _blend([one])
+
+
+def _confirms(one: Estimate, simulator: Estimate) -> bool:
+    """Whether it is a learned q that says the same."""
+    if one is simulator or one.family != FITTED_Q:
+        return False
+    assert one.value is not None
+    assert simulator.value is not None
+    error = float(np.hypot(_error(one), _error(simulator)))
+    return abs(one.value - simulator.value) < CONTRADICTION * error
+
+
+def _error(one: Estimate) -> float:
+    """Its standard error, in rewards; infinite where nothing was resampled."""
+    return one.signs["spread"] * one.signs["scale"] if "spread" in one.signs else np.inf
+
+
+def _place(one: Estimate) -> int:
+    return WORDS.index(one.verdict.word) if one.verdict else len(WORDS)  # type: ignore[arg-type]
+
+
+def _blend(some: Sequence[Estimate]) -> Answer:
+    """The first decides about the verdict."""
+    precision = np.array([1.0 / max(_error(one), 1e-12) ** 2 for one in some])
+    share = precision / precision.sum() if precision.sum() > 0.0 else np.ones(len(some)) / len(some)
+
+    def mean(values: Sequence[float | None]) -> float | None:
+        given = [value for value in values if value is not None]
+        return float(share @ np.array(given)) if len(given) == len(some) else None
+
+    value = mean([one.value for one in some])
+    assert value is not None
+    return Answer(
+        policy=some[0].policy,
+        value=value,
+        low=mean([one.interval.low if one.interval else None for one in some]),
+        high=mean([one.interval.high if one.interval else None for one in some]),
+        methods={one.method: float(part) for one, part in zip(some, share, strict=True)},
+        verdict=some[0].verdict,
+    )

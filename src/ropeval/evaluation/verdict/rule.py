@@ -1,0 +1,88 @@
+"""The rule: a table that says up to which size a sign is harmless, and from which size on it makes a guess.
+
+An estimate is `supported` where no sign is larger than its first limit, a `guess` where one is larger than its second,
+`partly` in between. Which signs are looked at depends on who speaks:
+
+simulator   what the log shows of the policy's life in it: 1 − support, fallback, spread, beyond, outside
+beside      any other method, where a simulator was asked about the same policy: how far the two are apart. No method
+            knows more than the log shows, so its verdict is never better than that of the simulator
+alone       a method that learned q, and no simulator to compare it with: spread, outside, beyond, lost. Never better
+            than `partly`: a wrong q is as calm as a right one
+weights     importance weights, likewise: spread, and what share of the episodes does not count
+blind       ignores the policy: a guess, unless a simulator says the same
+
+The limits were chosen on the suite's dev cases by `python -m benchmarks.verdict`, which writes `table.json`, and
+measured on its test cases (docs/guide/trust.md). `expected` is what nine of ten dev cases of that kind stayed below.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Literal, NamedTuple
+
+Word = Literal["supported", "partly", "guess"]
+WORDS: tuple[Word, ...] = ("supported", "partly", "guess")  # best first
+Kind = Literal["simulator", "beside", "alone", "weights", "blind"]
+BEST: dict[Kind, Word] = {"alone": "partly", "weights": "partly", "blind": "guess"}  # what nothing can lift it above
+
+SAID = {
+    "unsupported": "the log shows only {rest:.0%} of what the policy would do",
+    "fallback": "{value:.0%} of the number is what the log itself earned",
+    "spread": "resampled logs differ by {value:.0%} of what returns in the log differ by",
+    "beyond": "it lies beyond everything that the log ever earned",
+    "outside": "{value:.0%} of the policy's actions are unlike all logged ones",
+    "lost": "{value:.0%} of its members failed",
+    "unweighed": "only {rest:.0%} of the episodes carry weight",
+    "contradicted": "the simulator says otherwise ({value:.0%} of what returns in the log differ by)",
+}
+
+
+class Limits(NamedTuple):
+    harmless: float
+    guess: float
+
+
+class Expected(NamedTuple):
+    """What nine of ten estimates of this kind were off by, at most."""
+
+    share: float  # of the range of the true values of the policies of a task
+    scale: float  # of the log's own scale (`signs.py`), from which it can be told in rewards
+    cases: int
+
+
+class Table(NamedTuple):
+    limits: dict[Kind, dict[str, Limits]]
+    expected: dict[Kind, dict[Word, Expected]]
+
+
+@cache
+def table() -> Table:
+    found = json.loads((files("ropeval.evaluation.verdict") / "table.json").read_text(encoding="utf-8"))
+    return Table(
+        {kind: {sign: Limits(*both) for sign, both in signs.items()} for kind, signs in found["limits"].items()},
+        {kind: {word: Expected(**one) for word, one in words.items()} for kind, words in found["expected"].items()},
+    )
+
+
+class Judged(NamedTuple):
+    word: Word
+    because: list[str]  # signs that are beyond a limit, the worst first
+
+
+def judge(signs: Mapping[str, float], limits: Mapping[str, Limits], best: Word = "supported") -> Judged:
+    """`signs` by the names of the limits; one that is missing says nothing."""
+    known = {name: (signs[name], limit) for name, limit in limits.items() if name in signs}
+    grave = [name for name, (value, limit) in known.items() if value > limit.guess]
+    doubtful = [name for name, (value, limit) in known.items() if value > limit.harmless and name not in grave]
+    word: Word = "guess" if grave else "partly" if doubtful else "supported"
+    return Judged(worse(word, best), grave + doubtful)
+
+
+def worse(one: Word, other: Word) -> Word:
+    return WORDS[max(WORDS.index(one), WORDS.index(other))]
+
+
+def reason(name: str, value: float) -> str:
+    """A sign that is beyond its limit, as a clause."""
+    return SAID[name].format(value=value, rest=1.0 - value)

@@ -1,0 +1,77 @@
+"""One verdict on every estimate of a policy, from their signs and from what they say of each other."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ropeval.evaluation.result import BASELINES, Estimate, Verdict
+from ropeval.evaluation.verdict.rule import BEST, Judged, Kind, Word, judge, reason, table, worse
+
+CLEAR: dict[Kind, str] = {
+    "simulator": "the log shows what the policy would do, and all members of the simulator agree on it",
+    "beside": "a simulator that the log supports says the same",
+    "alone": "nothing unlike it was asked; run world beside it",
+    "weights": "nothing unlike it was asked; run world beside it",
+    "blind": "it ignores the policy",
+}
+
+
+def give_verdicts(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """The same estimates, each with its verdict."""
+    return [replace(one, verdict=verdict_on(one, estimates)) for one in estimates]
+
+
+def verdict_on(estimate: Estimate, all_of_them: Sequence[Estimate]) -> Verdict | None:
+    """None where nothing is known: no estimate, or a result of an earlier version."""
+    if estimate.value is None or not estimate.signs:
+        return None
+    simulators = [
+        other
+        for other in all_of_them
+        if other.policy == estimate.policy and "support" in other.signs and other.value is not None
+    ]
+    beside = None if "support" in estimate.signs else next(iter(simulators), None)
+    kind, judged = look(estimate, beside)
+    expected = table().expected.get(kind, {}).get(judged.word)
+    signs = read(estimate.signs) | ({} if beside is None else {"contradicted": apart(estimate, beside)})
+    clauses = [reason(name, signs[name]) for name in judged.because if name in signs]
+    if not clauses and beside is not None and judged.word != "supported":
+        clauses = ["the simulator, which says the same, is no better supported"]
+    return Verdict(
+        word=judged.word,
+        reason="; ".join(clauses[:2]) or CLEAR[kind],
+        share=expected.share if expected else None,
+        error=expected.scale * estimate.signs["scale"] if expected else None,
+    )
+
+
+def look(estimate: Estimate, simulator: Estimate | None) -> tuple[Kind, Judged]:
+    """Who speaks, and what is to be held of it."""
+    if "support" in estimate.signs:
+        return "simulator", _judge("simulator", estimate.signs)
+    if simulator is not None:
+        own = judge({"contradicted": apart(estimate, simulator)}, table().limits["beside"])
+        bound = _judge("simulator", simulator.signs).word
+        return "beside", own._replace(word=worse(own.word, bound))
+    kind: Kind = "blind" if estimate.family == BASELINES else "weights" if "effective" in estimate.signs else "alone"
+    return kind, _judge(kind, estimate.signs)
+
+
+def apart(estimate: Estimate, simulator: Estimate) -> float:
+    assert estimate.value is not None
+    assert simulator.value is not None
+    return abs(estimate.value - simulator.value) / simulator.signs["scale"]
+
+
+def _judge(kind: Kind, signs: Mapping[str, float]) -> Judged:
+    best: Word = BEST.get(kind, "supported")
+    return judge(read(signs), table().limits.get(kind, {}), best)
+
+
+def read(signs: Mapping[str, float]) -> dict[str, float]:
+    """With those that the rule calls by another name: the larger, the worse."""
+    made = dict(signs)
+    if "support" in signs:
+        made["unsupported"] = 1.0 - signs["support"]
+    if "effective" in signs:
+        made["unweighed"] = 1.0 - min(signs["effective"] / max(signs["episodes"], 1.0), 1.0)
+    return made

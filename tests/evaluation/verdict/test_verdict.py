@@ -1,0 +1,63 @@
+"""Who may say what: verdicts on the estimates of one policy."""
+
+import pytest
+
+from ropeval.evaluation.result import Estimate
+from ropeval.evaluation.verdict.rule import table
+from ropeval.evaluation.verdict.verdict import give_verdicts
+from tests.evaluation.verdict.estimates import estimate, world
+
+
+def words(*estimates):
+    return [one.verdict and one.verdict.word for one in give_verdicts(estimates)]
+
+
+def test_a_simulator_that_the_log_supports_is_supported_and_one_that_it_does_not_is_a_guess():
+    assert words(world(5.0), world(5.0, support=0.05), world(5.0, spread=9.0)) == ["supported", "guess", "guess"]
+
+
+def test_the_reason_names_the_worst_sign():
+    (one,) = give_verdicts([world(5.0, support=0.1)])
+    assert "shows only 10%" in one.verdict.reason
+    (one,) = give_verdicts([world(5.0)])
+    assert "agree" in one.verdict.reason
+
+
+def test_others_are_as_good_as_they_agree_with_it():
+    limits = table().limits["beside"]["contradicted"]
+    near, between, far = 5.0, 5.0 + 10.0 * (limits.harmless + limits.guess) / 2.0, 5.0 + 10.0 * (limits.guess + 0.1)
+    found = words(world(5.0), estimate("fqe", near), estimate("fqe-clip", between), estimate("mean-return", far))
+    assert found == ["supported", "supported", "partly", "guess"]
+
+
+def test_no_method_knows_more_than_the_simulator():
+    found = give_verdicts([world(5.0, support=0.05), estimate("fqe", 5.0)])
+    assert found[1].verdict.word == "guess"
+    assert "no better supported" in found[1].verdict.reason
+
+
+def test_the_simulator_of_another_policy_says_nothing():
+    other = estimate("fqe", 5.0, policy="other")
+    assert words(world(5.0), other) == ["supported", "partly"]
+
+
+def test_without_a_simulator_nothing_is_better_than_partly_and_what_ignores_the_policy_is_a_guess():
+    calm = {"spread": 0.001, "outside": 0.0}
+    found = words(
+        estimate("fqe", 5.0, **calm), estimate("wis", 5.0, effective=99.0, **calm), estimate("mean-return", 5.0)
+    )
+    assert found == ["partly", "partly", "guess"]
+
+
+def test_the_expected_error_is_told_in_rewards():
+    (one,) = give_verdicts([world(5.0)])
+    measured = table().expected["simulator"]["supported"]
+    assert one.verdict.share == measured.share
+    assert one.verdict.error == pytest.approx(measured.scale * 10.0)
+    assert f"within about {measured.share:.0%} of the range" in one.verdict.sentence
+
+
+def test_what_has_no_value_has_no_verdict_and_results_are_read_back():
+    assert words(estimate("fqe", None)) == [None]
+    (one,) = give_verdicts([world(5.0)])
+    assert Estimate.from_json(one.to_json()).verdict == one.verdict
