@@ -8,10 +8,11 @@ tables, case by case.
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+
+from benchmarks.program import run
 
 from ropeval.bench.results.report.suite_page import verdict
 from ropeval.bench.results.report.write import Report, make_report
@@ -65,11 +66,11 @@ def tables(report: Report, pictures: str) -> str:
     return "\n\n".join(parts)
 
 
-def filled(page: str, words: str) -> str:
+def filled(page: str, words: str, begin: str = BEGIN, end: str = END) -> str:
     """The page with `words` between its two marks."""
-    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
-        raise UserError(f"the page must hold these two lines, once each and in this order: {BEGIN} and {END}")
-    return f"{page[: page.index(BEGIN)]}{BEGIN}\n\n{words}\n\n{page[page.index(END) :]}"
+    if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
+        raise UserError(f"the page must hold these two lines, once each and in this order: {begin} and {end}")
+    return f"{page[: page.index(begin)]}{begin}\n\n{words}\n\n{page[page.index(end) :]}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -89,8 +90,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    run(main)

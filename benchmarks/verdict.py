@@ -34,6 +34,7 @@ from ropeval.files import write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE, PAGE = ROOT / "src/ropeval/evaluation/verdict/table.json", ROOT / "docs/guide/trust.md"
+BEGIN, END = "<!-- from here on: python -m benchmarks.verdict -->", "<!-- to here: verdict -->"
 NEAR, FAR = 0.1, 0.3  # of the range: right, and wrong
 WANTED = 0.98  # of dev cases; on test 0.9 is asked for. Leaving out one environment at a time, 0.95 gave 0.948
 NEVER = 1e9
@@ -73,6 +74,7 @@ class Case(NamedTuple):
     moved: float  # |error| as a share of the log's own scale
     truth: float
     wide: float  # the range
+    findings: dict[str, str]  # code -> severity
 
 
 def cases(rows: pl.DataFrame) -> list[Case]:
@@ -102,6 +104,7 @@ def cases(rows: pl.DataFrame) -> list[Case]:
                 off / one.signs["scale"],
                 row["truth_discounted"],
                 wide,
+                {found["code"]: found["severity"] for found in json.loads(row["warnings"])},
             )
         )
     return found
@@ -254,11 +257,11 @@ def against_single_methods(every: Sequence[Case]) -> str:
         groups: dict[tuple[str, str], list[Case]] = {}
         for case in own:
             groups.setdefault((case.task, case.estimate.policy), []).append(case)
-        errors: dict[str, list[float]] = {"the one answer": []}
+        errors: dict[str, list[float]] = {"one number (`auto`)": []}
         for group in groups.values():
             answer = one_answer([case.estimate for case in group if case.estimate.method in DEFAULT_METHODS])
             assert answer is not None
-            errors["the one answer"].append(abs(answer.value - group[0].truth) / group[0].wide)
+            errors["one number (`auto`)"].append(abs(answer.value - group[0].truth) / group[0].wide)
             for case in group:
                 errors.setdefault(f"`{case.estimate.method}`", []).append(case.error)
         whole = {who: np.sort(found) for who, found in errors.items() if len(found) == len(groups)}
@@ -270,6 +273,31 @@ def against_single_methods(every: Sequence[Case]) -> str:
             for who, x in sorted(whole.items(), key=lambda item: _iqm(item[1]))
         ]
         parts.append("\n".join([head, *rows]))
+    return "\n\n".join(parts)
+
+
+def findings_table(every: Sequence[Case]) -> str:
+    """How often an estimate is off where a finding fires, and where it does not, among the methods it ever spoke of."""
+    head = (
+        "| finding | severity | fires | off by over 10% where it fires | where it does not "
+        "| off by over 30%: of these it names |\n|---|---|--:|--:|--:|--:|"
+    )
+    parts = []
+    for split in ("test", "dev"):
+        own = [case for case in every if case.split == split and case.estimate.family != BASELINES]
+        kinds = sorted({(code, severity) for case in own for code, severity in case.findings.items()})
+        lines = [head]
+        for code, severity in kinds:
+            fires = np.array([case.findings.get(code) == severity for case in own])
+            methods = {case.estimate.method for case, here in zip(own, fires, strict=True) if here}
+            asked = np.array([case.estimate.method in methods for case in own])
+            errors = np.array([case.error for case in own])
+            quiet = asked & np.array([code not in case.findings for case in own])
+            off = [f"{(errors[some] > NEAR).mean():.0%}" if some.any() else "–" for some in (fires, quiet)]
+            far = asked & (errors > FAR)
+            named = f"{fires[far].mean():.0%}" if far.any() else "–"
+            lines.append(f"| `{code}` | {severity} | {fires.sum()} | {off[0]} | {off[1]} | {named} |")
+        parts.append(f"On the {split} cases:\n\n" + "\n".join(lines))
     return "\n\n".join(parts)
 
 
@@ -311,11 +339,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_text(TABLE, before if options.check else text)
     rule.table.cache_clear()
     words_for_page = f"{tables(every)}\n\n### One answer, and each method by itself\n\n{against_single_methods(every)}"
+    words_for_page += f"\n\n### What a finding is worth\n\n{findings_table(every)}"
     print(words_for_page)
     if options.check:
         print("as it is" if before == text else "table.json is not what these rows give")
-    elif PAGE.exists() and "benchmarks.verdict" in PAGE.read_text(encoding="utf-8"):
-        write_text(PAGE, filled(PAGE.read_text(encoding="utf-8"), words_for_page))
+    else:
+        write_text(PAGE, filled(PAGE.read_text(encoding="utf-8"), words_for_page, BEGIN, END))
 
 
 if __name__ == "__main__":

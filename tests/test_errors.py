@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ropeval.errors import LONGEST, UserError, either, unknown_name
+from ropeval.errors import LONGEST, UserError, either, first_line, unknown_name
 
 
 @given(st.text(max_size=20), st.integers(0, 3 * LONGEST))
@@ -20,8 +20,15 @@ def test_of_a_long_message_both_ends_are_shown():
     assert said.endswith("x what to do")
 
 
-def test_an_unknown_name_lists_the_choices_in_order():
-    assert str(unknown_name("method", "fqa", ["lspe", "fqe"])) == "unknown method 'fqa'; choose from: fqe, lspe"
+def test_an_unknown_name_lists_the_choices_in_order_and_the_nearest_first():
+    said = "unknown method 'F_QA'; did you mean fqe? choose from: fqe, lspe"
+    assert str(unknown_name("method", "F_QA", ["lspe", "fqe"])) == said
+    assert str(unknown_name("method", "zzz", ["lspe", "fqe"])) == "unknown method 'zzz'; choose from: fqe, lspe"
+
+
+def test_of_what_a_library_says_the_first_line_or_its_name():
+    assert first_line(ValueError("one\ntwo")) == "one"
+    assert first_line(KeyError()) == "KeyError"
 
 
 @pytest.mark.parametrize(

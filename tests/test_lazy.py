@@ -12,7 +12,7 @@ from ropeval.lazy import import_when_used
 def package(monkeypatch):
     made = ModuleType("a_package")
     monkeypatch.setitem(sys.modules, "a_package", made)
-    made.__getattr__ = import_when_used("a_package", {"json.decoder": ("JSONDecoder",)})
+    vars(made)["__getattr__"] = import_when_used("a_package", {"json.decoder": ("JSONDecoder",)})
     return made
 
 

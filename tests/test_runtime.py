@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from ropeval.runtime import sized_for
+
 pytestmark = pytest.mark.process
 
 CODE = """
@@ -40,3 +42,8 @@ def test_compiled_programs_are_kept(tmp_path, before):
 
 def test_the_users_word_wins(tmp_path):
     assert ask(tmp_path, False, JAX_COMPILATION_CACHE_DIR="elsewhere")[0] == "elsewhere"
+
+
+@pytest.mark.parametrize(("backend", "size"), [("cpu", "cpu"), ("gpu", "gpu"), ("tpu", "gpu"), ("METAL", "gpu")])
+def test_sizes_are_a_cpus_or_an_accelerators(backend, size):
+    assert sized_for(backend) == size

@@ -7,9 +7,9 @@ Reads the rows in benchmarks/paper and trains nothing; run it from the repositor
 """
 
 import argparse
-import sys
 from pathlib import Path
 
+from benchmarks.program import run
 from benchmarks.reproduction.cells import cells_page
 from benchmarks.reproduction.claims import claims_page
 from benchmarks.reproduction.evidence import gather
@@ -17,7 +17,6 @@ from benchmarks.reproduction.headline import draw_headline
 from benchmarks.reproduction.seeds import seeds_page
 from benchmarks.reproduction.values import timings_page, values_page
 
-from ropeval.errors import UserError
 from ropeval.files import write_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,8 +45,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    run(main)

@@ -25,6 +25,11 @@ def bare(name: str) -> str:
     return re.sub(r"[\s_-]", "", str(name).lower())
 
 
+def first_line(error: BaseException) -> str:
+    """Of what a library says; its name where it says nothing."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
 def either(choices: "list[str]") -> str:
     """A list in a sentence: `a, b, or c`."""
     return ", ".join([*choices[:-1], f"or {choices[-1]}"]) if len(choices) > 1 else "".join(choices)

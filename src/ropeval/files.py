@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.errors import UserError
+from ropeval.errors import UserError, first_line
 
 # What NumPy and zipfile raise on a file that is cut short, damaged, or something else altogether.
 UNREADABLE = (
@@ -57,8 +57,7 @@ def _reading_npz(path: Path, what: str) -> Iterator[None]:
     except UserError:
         raise
     except UNREADABLE as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{what}{path}: cannot be read as .npz, damaged or cut short? ({reason})") from error
+        raise UserError(f"{what}{path}: cannot be read as .npz, damaged or cut short? ({first_line(error)})") from error
 
 
 def _refuse_bomb(path: Path, what: str) -> None:

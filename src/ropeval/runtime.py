@@ -29,6 +29,11 @@ def prepare() -> None:
             jax.config.update(name, value)
 
 
+def sized_for(backend: str) -> str:
+    """Sizes are chosen for a CPU, or for an accelerator of whatever kind."""
+    return "cpu" if backend == "cpu" else "gpu"
+
+
 def cache_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "ropeval"

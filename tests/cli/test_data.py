@@ -63,7 +63,7 @@ def test_info_says_whether_there_are_log_probabilities(tmp_path, capsys):
     assert json.loads(call(capsys, "data", "info", path, "--json")[1])["log_probs"]["min"] == [-12.0]
 
 
-@pytest.mark.process
+@pytest.mark.usefixtures("read_here")
 def test_info_as_json(tmp_path, capsys):
     columns = logs.make_columns(discrete=True)
     columns["observations"][:, 1] = 7.0
@@ -83,7 +83,7 @@ def test_info_as_json(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("kind", list(logs.WRITERS))
-@pytest.mark.process
+@pytest.mark.usefixtures("read_here")
 def test_convert_makes_columns_of_everything(tmp_path, capsys, kind):
     path = logs.WRITERS[kind](tmp_path, logs.make_columns())
     code, out, err = call(capsys, "data", "convert", path, tmp_path / "converted")

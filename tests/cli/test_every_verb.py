@@ -54,7 +54,7 @@ def test_a_reader_who_goes_away_is_no_error_and_one_that_is_ours_is_not_hidden(m
         raise error
 
     monkeypatch.setattr(cli, "app", fails)
-    monkeypatch.setattr(cli.sys, "stderr", io.StringIO())
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
     with pytest.raises(raised):
         cli.main([])
 

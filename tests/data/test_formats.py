@@ -18,7 +18,7 @@ from tests.data import logs
 
 @pytest.mark.parametrize("discrete", [False, True])
 @pytest.mark.parametrize("kind", ["npz", "d4rl", "minari", "parquet", "csv"])
-@pytest.mark.process
+@pytest.mark.usefixtures("read_here")
 def test_every_format_tells_the_same_log(tmp_path, kind, discrete):
     columns = logs.make_columns(discrete)
     expected = Dataset.from_columns({k: v for k, v in columns.items() if k != "time"})
@@ -38,7 +38,7 @@ def test_a_format_is_known_by_its_content(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["d4rl", "minari", "d3rlpy"])
-@pytest.mark.process
+@pytest.mark.usefixtures("read_here")
 def test_reading_in_parts_changes_nothing(tmp_path, monkeypatch, kind):
     columns = logs.make_columns()
     if kind == "d4rl":
@@ -67,7 +67,7 @@ def test_a_folder_of_something_else(tmp_path):
         load_dataset(tmp_path / "photos")
 
 
-@pytest.mark.process
+@pytest.mark.usefixtures("read_here")
 def test_a_name_is_not_a_pattern(tmp_path):
     """polars takes `log[1].csv` for a pattern, which means log1.csv."""
     columns = logs.make_columns()
@@ -117,7 +117,7 @@ def test_every_format_is_recognised_by_its_own_reader(tmp_path):
 
 
 @pytest.mark.parametrize("ending", [e for known in FORMATS if not known.guessed for e in known.extensions])
-@pytest.mark.process
+@pytest.mark.usefixtures("read_here")
 def test_an_ending_tells_who_says_what_is_wrong(tmp_path, ending):
     """A page that says "not found", saved under the name of a log. It has a comma, but it is no CSV."""
     path = tmp_path / f"log{ending}"

@@ -12,7 +12,7 @@ from tests.data import logs
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("discrete", "probs"), [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("target", ["log.npz", "log.parquet", "columns", "minari"])
-@pytest.mark.process
+@pytest.mark.usefixtures("read_here")
 def test_what_is_written_is_read_again(tmp_path, target, discrete, probs):
     if target == "minari":
         pytest.importorskip("minari")

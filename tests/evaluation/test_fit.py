@@ -49,4 +49,4 @@ def test_the_estimator_sees_the_encoders_features(problem):
 
 def test_a_setting_that_no_part_asks_for_is_refused(problem):
     with pytest.raises(UserError, match=r"unknown setting that members of one run of add may differ in 'add\.rate'"):
-        fit(problem, make_method("add"), Run(member_keys(0, 1), settings={"add.rate": np.array([1.0])}))
+        fit(problem, make_method("add"), Run(member_keys(0, 1), settings={"add.rate": [1.0]}))

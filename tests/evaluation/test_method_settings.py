@@ -41,7 +41,7 @@ def test_overrides_lie_over_the_preset_and_the_preset_over_the_defaults():
     paper = {**ESTIMATORS["fqe"].presets["paper"]}
     field, value = next((f, v) for f, v in paper.items() if f != "steps")
     made = make_method("rope+fqe", {"fqe": {"steps": 7}}, "paper")
-    assert made.configs["fqe"].steps == 7
+    assert made.describe()["fqe"]["steps"] == 7
     assert getattr(made.configs["fqe"], field) == value
     assert made.stages["fqe"] == 7
     assert list(made.stages) == ["rope", "fqe"]

@@ -1,4 +1,4 @@
-"""Initialisation and optimiser, against what they are meant to be."""
+"""Networks and their initialisation, against what they are meant to be."""
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,6 @@ import pytest
 
 from ropeval.encoders.similarity import distance
 from ropeval.learning.networks import MLP, Norm, orthogonal
-from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (64, 64), (256, 256), (23, 256), (256, 1), (1, 1)])
@@ -36,28 +35,6 @@ def test_rows_and_single_examples_agree():
     x = jax.random.normal(jax.random.key(1), (5, 4, 3))
     together, one_by_one = jax.jit(lambda net, x: (net(x), jax.vmap(jax.vmap(net))(x)))(net, x)
     np.testing.assert_allclose(together, one_by_one, atol=1e-6)
-
-
-def test_adamw_step_by_hand():
-    """Two steps of decoupled AdamW with entry-wise clipping, and the moving average, computed plainly."""
-    transform = adamw(clip=1.0, weight_decay=0.01)
-    p = np.array([1.0, -2.0])
-    state = start(jnp.asarray(p), transform)
-    target, m, v = p.copy(), np.zeros(2), np.zeros(2)
-    for t, g in enumerate(np.array([[5.0, 0.1], [-0.5, 0.2]]), start=1):
-        state = descend(state, jnp.asarray(g), transform, jnp.asarray(0.1), tau=0.25)
-        g = np.clip(g, -1, 1)
-        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
-        p = p - 0.1 * (m / (1 - 0.9**t) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8) + 0.01 * p)
-        target = target + 0.25 * (p - target)
-    assert isinstance(state, Learned)
-    np.testing.assert_allclose(state.params, p, rtol=1e-5)
-    np.testing.assert_allclose(state.target, target, rtol=1e-5)
-
-
-def test_huber_is_quadratic_then_linear():
-    np.testing.assert_allclose(huber(jnp.array([0.5, -1.0, 3.0]), 1.0), [0.125, 0.5, 2.5])
-    np.testing.assert_allclose(huber(jnp.array([3.0]), 10.0), [4.5])
 
 
 def test_shapes_in_signatures_are_held_to():

@@ -27,9 +27,10 @@ def test_a_histogram_counts_everyone_and_its_longest_bar_fills_the_width(values)
 
 
 def test_what_is_printed_is_what_is_there(summary):
-    console = Console(file=io.StringIO(), width=120)
+    shown = io.StringIO()
+    console = Console(file=shown, width=120)
     print_summary("[red]log.npz", ".npz", summary, console)
-    text = console.file.getvalue()
+    text = shown.getvalue()
     assert "[red]log.npz" in text  # a name is no markup
     assert "12 in 3 episodes" in text
     assert "4 … 4, median 4, mean 4.0" in text

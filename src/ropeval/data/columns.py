@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ropeval.data.dataset import Dataset, check_same_task, merge_notices
 from ropeval.data.probabilities import check_log_probs
-from ropeval.errors import UserError
+from ropeval.errors import UserError, first_line
 from ropeval.files import UNREADABLE, release, unwritable
 
 FORMAT, VERSION = "ropeval-columns", 1
@@ -251,8 +251,9 @@ def _map_column(folder: Path, name: str, declared: Any) -> NDArray[Any]:
             raise ValueError("not a single array")
         found = {"shape": list(array.shape), "dtype": str(array.dtype)}
     except UNREADABLE as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{path}: cannot be read, damaged or cut short? ({reason}); convert the log again") from error
+        raise UserError(
+            f"{path}: cannot be read, damaged or cut short? ({first_line(error)}); convert the log again"
+        ) from error
     if found != declared or found["dtype"] not in DTYPES[name]:
         raise UserError(f"{path}: holds {found}, but {INDEX} declares {declared}; convert the log again")
     return array

@@ -51,6 +51,11 @@ class Dataset(ShownInNotebook):
     def num_episodes(self) -> int:
         return len(self.initial_observations)
 
+    @property
+    def last_rows(self) -> NDArray[np.int64]:
+        """Of every episode that has one, in order."""
+        return self.starts[1:][np.diff(self.starts) > 0] - 1
+
     @cached_property
     def space(self) -> Space:
         """What a policy must fit: sizes, and the range of the logged actions."""

@@ -210,7 +210,7 @@ def _stored(blocks: Iterator[Floats]) -> Stored:
 
 def _episode_ends(dataset: Dataset) -> NDArray[np.bool_]:
     ends = np.zeros(len(dataset), bool)
-    ends[dataset.starts[1:][np.diff(dataset.starts) > 0] - 1] = True
+    ends[dataset.last_rows] = True
     return ends
 
 

@@ -52,7 +52,7 @@ class Summary:
 def summarise(dataset: Dataset, single_steps: bool = False) -> Summary:
     """One pass over every column, in blocks. `single_steps`: that episodes have one step is no surprise."""
     lengths = np.diff(dataset.starts)
-    last = dataset.starts[1:][lengths > 0] - 1
+    last = dataset.last_rows
     terminated, truncated = int(dataset.terminations[last].sum()), int(dataset.truncations[last].sum())
     observations = ranges(dataset.observations)
     rewards = ranges(dataset.rewards[:, None])
@@ -141,8 +141,7 @@ def log_warnings(dataset: Dataset, single_steps: bool = False) -> list[str]:
 
 def _flag_warnings(dataset: Dataset, single_steps: bool) -> list[str]:
     lengths = np.diff(dataset.starts)
-    episodes, last = int((lengths > 0).sum()), dataset.starts[1:][lengths > 0] - 1
-    ended = int(dataset.terminations[last].sum())
+    episodes, ended = len(dataset.last_rows), int(dataset.terminations[dataset.last_rows].sum())
     found = []
     if episodes > 1 and (lengths == lengths.max()).mean() > ALWAYS and ended == episodes and lengths.max() > 1:
         found.append(
@@ -170,7 +169,7 @@ def _flag_warnings(dataset: Dataset, single_steps: bool) -> list[str]:
 def _boundary_warnings(dataset: Dataset) -> list[str]:
     """Inside an episode, a row's next observation is the next row's observation, unless boundaries are shifted."""
     inside = np.ones(len(dataset), bool)
-    inside[dataset.starts[1:][np.diff(dataset.starts) > 0] - 1] = False
+    inside[dataset.last_rows] = False
     broken = 0
     first_bad = -1
     for start in range(0, len(dataset) - 1, BLOCK):

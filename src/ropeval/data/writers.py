@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data.columns import ColumnsWriter
-from ropeval.data.dataset import Dataset
+from ropeval.data.dataset import STEPS, Dataset
 from ropeval.data.readers.minari import LOG_PROBS
 from ropeval.errors import UserError
 from ropeval.files import unwritable, write_atomically
@@ -56,12 +56,7 @@ def plain_columns(dataset: Dataset) -> dict[str, NDArray[Any]]:
     """The columns under Minari's names, from which the same log can be built again."""
     lengths = np.diff(dataset.starts)
     columns: dict[str, NDArray[Any]] = {
-        "observations": dataset.observations,
-        "actions": dataset.actions,
-        "rewards": dataset.rewards,
-        "terminations": dataset.terminations,
-        "truncations": dataset.truncations,
-        "next_observations": dataset.next_observations,
+        **{name: getattr(dataset, name) for name in STEPS},
         "episode_ids": np.repeat(np.arange(len(lengths)), lengths),
     }
     if dataset.log_probs is not None:
@@ -169,9 +164,7 @@ def _action_space(dataset: Dataset, gymnasium: Any) -> Any:
 
 def _check_chained(dataset: Dataset) -> None:
     """Minari keeps T+1 observations per episode, so every next observation must be the next row's."""
-    inside = np.ones(len(dataset), bool)
-    inside[dataset.starts[1:][np.diff(dataset.starts) > 0] - 1] = False
-    rows = np.flatnonzero(inside)
+    rows = np.setdiff1d(np.arange(len(dataset)), dataset.last_rows)
     bad = rows[(dataset.next_observations[rows] != dataset.observations[rows + 1]).any(axis=1)]
     if len(bad):
         raise UserError(

@@ -80,8 +80,7 @@ def mico(problem: Problem) -> Metric:
 def followed(dataset: Dataset) -> NDArray[np.bool_]:
     """[N] whether the next row holds the action taken in this row's next state."""
     known = np.ones(len(dataset), bool)
-    last = dataset.starts[1:][np.diff(dataset.starts) > 0] - 1  # episodes may hold no row at all
-    known[last] = False
+    known[dataset.last_rows] = False
     return known
 
 

@@ -21,9 +21,9 @@ class _ContinuousMLP(NetworkPolicy):
     discrete = False
     noise = "normal"
 
+    @abstractmethod
     def std(self, xp: Any, weights: Weights, hidden: Any) -> Any:
         """Standard deviation of u: [n, A], or [A] where it is the same in every state."""
-        raise NotImplementedError
 
     @abstractmethod
     def bounded(self, xp: Any, weights: Weights, u: Any) -> Any:
@@ -111,6 +111,9 @@ class TanhMLP(_SquashedMLP):
         activation: str = "relu",
     ):
         super().__init__(hidden, mean, None, action_range, "mean", name, critic, activation)
+
+    def std(self, xp: Any, weights: Weights, hidden: Any) -> Any:
+        return xp.zeros(weights["output"][1].shape)
 
     @property
     def settings(self) -> str:

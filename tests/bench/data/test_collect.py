@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from ropeval.bench.data.collect import collect
 from ropeval.bench.data.task_data import load_task, read_truth
 from ropeval.bench.data.tasks import Task, find_task
+from ropeval.bench.data.workers import Pool, worker_pool
 from ropeval.data.columns import read_metadata
 from ropeval.errors import UserError
 
@@ -27,9 +29,16 @@ def toy() -> Task:
 
 
 @pytest.fixture(scope="module")
-def collected(toy, tmp_path_factory) -> Path:
+def alone() -> Iterator[Pool]:
+    """One process for all that do not ask how many there are."""
+    with worker_pool(1) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def collected(toy, alone, tmp_path_factory) -> Path:
     data = tmp_path_factory.mktemp("data")
-    collect(toy, data, processes=1, truth_episodes=300)
+    collect(toy, data, truth_episodes=300, pool=alone)
     return data
 
 
@@ -88,26 +97,19 @@ def test_true_values_agree_with_arithmetic(toy, collected):
 
 @pytest.mark.process
 def test_the_same_bits_with_any_number_of_processes(toy, collected, tmp_path):
-    collect(toy, tmp_path, processes=3, truth_episodes=300)
+    with worker_pool(3) as pool:
+        collect(toy, tmp_path, truth_episodes=300, pool=pool)
+        collect(toy, tmp_path / "other", seed=1, truth_episodes=2, pool=pool)
     one, three = load_task(toy, collected), load_task(toy, tmp_path)
     assert one.dataset.sha256 == three.dataset.sha256
     assert read_truth(collected / toy.folder) == read_truth(tmp_path / toy.folder)
-    collect(toy, tmp_path, processes=2, seed=1, truth_episodes=2, overwrite=True)
-    assert load_task(toy, tmp_path).dataset.sha256 != one.dataset.sha256
+    assert load_task(toy, tmp_path / "other").dataset.sha256 != one.dataset.sha256
 
 
 def start(data: Path, delay: str) -> "subprocess.Popen[str]":
     environment = {**os.environ, "TOY_DELAY": delay, "ROPEVAL_TASKS": str(HERE / "toy_tasks.py")}
-    command = [
-        sys.executable,
-        "-m",
-        "ropeval.bench.data.collect",
-        "toy/countdown",
-        "--data",
-        str(data),
-        "--processes",
-        "2",
-    ]
+    words = ["bench", "collect", "toy/countdown", "--data", str(data), "--processes", "2"]
+    command = [sys.executable, "-m", "ropeval", *words]
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
 
@@ -130,14 +132,14 @@ def test_killed_and_resumed_gives_the_same_bits(toy, collected, tmp_path):
 
 
 @pytest.mark.process
-def test_an_interrupted_collection_is_not_mixed_with_another(toy, tmp_path):
+def test_an_interrupted_collection_is_not_mixed_with_another(toy, alone, tmp_path):
     plan = tmp_path / toy.folder / "parts" / "plan.json"
     plan.parent.mkdir(parents=True)
-    collect(toy, tmp_path / "other", processes=1, truth_episodes=2)
+    collect(toy, tmp_path / "other", truth_episodes=2, pool=alone)
     metadata = read_metadata(tmp_path / "other" / toy.folder / "log")
     plan.write_text(json.dumps({**metadata, "seed": 5}))
     with pytest.raises(UserError, match=r"an interrupted collection with seed 5, but now it is 0.*--overwrite"):
-        collect(toy, tmp_path, processes=1, truth_episodes=2)
+        collect(toy, tmp_path, truth_episodes=2, pool=alone)
 
 
 def test_two_collections_of_one_task_do_not_meet(toy, tmp_path):
@@ -164,22 +166,22 @@ def test_nothing_is_written_where_the_environment_cannot_be_made(toy, tmp_path, 
 
 
 @pytest.mark.process
-def test_a_policy_that_does_not_fit_is_refused(toy, tmp_path):
+def test_a_policy_that_does_not_fit_is_refused(toy, alone, tmp_path):
     wrong = toy.model_copy(
         update={"policies": {**toy.policies, "evaluated": find_task("tiny/pendulum").policies["evaluated"]}}
     )
     with pytest.raises(UserError, match="observations of size 3"):
-        collect(wrong, tmp_path, processes=1, truth_episodes=2)
+        collect(wrong, tmp_path, truth_episodes=2, pool=alone)
 
 
 @pytest.mark.process
-def test_the_pendulum_agrees_with_the_demos_truth(tmp_path):
+def test_the_pendulum_agrees_with_the_demos_truth(alone, tmp_path):
     """A stochastic writer's log-probabilities, and values that 20,000 rollouts of other code gave.
 
     At γ = 0.99 the time limit would cut the discounted sums short, so their episodes are played longer.
     """
     task = find_task("tiny/pendulum").model_copy(update={"transitions": 1_200, "gamma": 0.99, "value_steps": 1_000})
-    collect(task, tmp_path, processes=2, truth_episodes=20)
+    collect(task, tmp_path, truth_episodes=20, pool=alone)
     data = load_task(task, tmp_path)
     assert len(data.dataset) == 1_200
     rows = slice(0, 400)  # π_e's own

@@ -81,10 +81,11 @@ def test_each_row_has_the_warnings_of_its_member(data, tmp_path, monkeypatch):
 
 @pytest.mark.training
 def test_a_study_that_resamples_gives_one_row_with_an_interval(data, tmp_path):
-    study = STUDY.model_copy(update={"methods": ["fqe", "rope+fqe"], "seeds": 4, "resample": True})
+    grid = {"rope+fqe": {"rope.beta": [0.1, 1.0]}}
+    study = STUDY.model_copy(update={"methods": ["fqe", "rope+fqe"], "grid": grid, "seeds": 4, "resample": True})
     outcome = run(study, tmp_path / "s", data)
     rows = load_rows(tmp_path / "s")
-    assert outcome.members == len(rows) == 2 + 1 + 4  # trivial ones, fqe, the grid's settings
+    assert outcome.members == len(rows) == 2 + 1 + 2  # trivial ones, fqe, the grid's settings
     assert set(rows["seed"]) == {0}
     assert (rows["low"] < rows["estimate"]).all()
     assert (rows["estimate"] < rows["high"]).all()

@@ -16,6 +16,7 @@ from ropeval.evaluation.fit import Fitted
 from ropeval.evaluation.methods import make_method
 from ropeval.learning.engine import Run, Trained, member_keys
 from ropeval.learning.resample import Resamples
+from tests.evaluation.diagnosis.evidences import covering
 from tests.problems import Chain
 
 STUDY = Study(name="s", tasks=["t"], methods=["fqe"], seeds=2)
@@ -56,7 +57,7 @@ def test_a_study_that_resamples_has_one_row_with_the_interval(problem):
     study = Study(name="s", tasks=["t"], methods=["fqe"], seeds=2, resample=True)
     run = Run(member_keys(0, 2), resamples=Resamples(0, 10))
     found = Fitted(problem, Estimated(np.array([0.4, 0.6])), {}, None, ())
-    (row,) = resampled_row(study, UNIT, make_method("fqe"), found, run)
+    (row,) = resampled_row(study, UNIT, make_method("fqe"), found, run, covering(0.1))
     assert row["estimate"] == pytest.approx(0.5)
     assert row["low"] < 0.4 < 0.6 < row["high"]
     about = json.loads(row["extras"])

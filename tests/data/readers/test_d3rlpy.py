@@ -8,7 +8,7 @@ import pytest
 
 from ropeval.data import load_dataset
 
-pytestmark = pytest.mark.process
+pytestmark = pytest.mark.usefixtures("read_here")
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 

@@ -32,6 +32,7 @@ TABLES = {
 }
 
 
+@pytest.mark.usefixtures("read_here")
 @pytest.mark.parametrize("kind", TABLES)
 def test_a_table_in_memory_is_the_log_of_its_file(tmp_path, kind):
     clinic().write_parquet(tmp_path / "visits.parquet")

@@ -7,7 +7,7 @@ import pytest
 from ropeval.data import load_dataset
 from tests.data import logs
 
-pytestmark = pytest.mark.process
+pytestmark = pytest.mark.usefixtures("read_here")
 
 
 def test_d4rl_without_next_observations_drops_what_has_no_successor(tmp_path):

@@ -8,7 +8,7 @@ from gymnasium import spaces
 from ropeval.data import load_dataset
 from ropeval.errors import UserError
 
-pytestmark = pytest.mark.process
+pytestmark = pytest.mark.usefixtures("read_here")
 
 
 class Branching(gymnasium.Env):

@@ -14,7 +14,7 @@ from ropeval.data import load_dataset
 from ropeval.errors import UserError
 from tests.data import logs
 
-pytestmark = pytest.mark.process
+pytestmark = pytest.mark.usefixtures("read_here")
 
 TERMINALS, TIMEOUTS = "terminals", "timeouts"
 

@@ -13,7 +13,7 @@ def test_it_is_known_by_its_mark(tmp_path):
     assert not parquet.recognises(tmp_path / "log.parquet", b"PAR")
 
 
-@pytest.mark.process
+@pytest.mark.usefixtures("read_here")
 def test_lists_in_parquet_are_vectors(tmp_path):
     columns = logs.make_columns()
     table = {k: v.tolist() if v.ndim == 2 else v for k, v in columns.items()}

@@ -22,7 +22,7 @@ def test_a_leaf_is_flattened_as_gymnasium_does(kind):
     space.seed(0)
     values = [space.sample() for _ in range(5)]
     parsed = parse_space(described, "metadata.json")
-    expected = np.stack([gymnasium.spaces.flatten(space, value) for value in values])
+    expected = np.stack([np.asarray(gymnasium.spaces.flatten(space, value)) for value in values])
     np.testing.assert_array_equal(flatten_leaf(parsed, np.array(values)), expected.astype(np.float32))
     assert parsed.size == expected.shape[1]
 

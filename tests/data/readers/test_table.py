@@ -30,7 +30,7 @@ MAPPING = ["observations=age,bp*", "actions=drug", "rewards=score", "termination
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.process
+@pytest.mark.usefixtures("read_here")
 def test_a_table_from_a_database(tmp_path, ending):
     path = tmp_path / f"visits.{ending}"
     getattr(clinic(), f"write_{ending}")(path)

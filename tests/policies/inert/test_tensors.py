@@ -42,7 +42,7 @@ def saved(monkeypatch):
         raise AssertionError("it is never called")
 
     rebuild.__module__, rebuild.__qualname__ = "torch._utils", "_rebuild_tensor_v2"
-    sys.modules["torch._utils"]._rebuild_tensor_v2 = rebuild
+    vars(sys.modules["torch._utils"])["_rebuild_tensor_v2"] = rebuild
 
     class Pickler(pickle.Pickler):
         def persistent_id(self, value):

@@ -36,7 +36,8 @@ def test_weights_are_finite():
 
 def test_a_range_fits_the_network_and_has_an_inside():
     low, high = action_range(np.array([-1.0, 0.0]), np.array([1.0, 2.0]), 2, "file")
-    assert (low.dtype, high.tolist()) == (np.float32, [1.0, 2.0])
+    assert low.dtype == np.float32
+    assert high.tolist() == [1.0, 2.0]
     with pytest.raises(UserError, match="its bounds are of 2 numbers, but its network gives 3"):
         action_range(np.zeros(2), np.ones(2), 3, "file")
     with pytest.raises(UserError, match="is not below its highest"):

@@ -4,29 +4,23 @@ DATA/<task>/v<version>/log/          the log, memory-mapped columns with their m
 DATA/<task>/v<version>/policies/     the policy files that were used
 DATA/<task>/v<version>/truth.json    true values of the policies to judge and of the random policy
 DATA/truth/                          true values by environment and policy, shared by tasks
-
-Needs no command-line libraries: `python -m ropeval.bench.data.collect TASK --data DIR` works where only NumPy,
-Pydantic, Gymnasium and MuJoCo are installed beside JAX.
 """
 
-import argparse
 import hashlib
 import json
 import platform
 import shutil
-import sys
-import time
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from ropeval.bench.data.episodes import Player, make_environment
-from ropeval.bench.data.policy_files import LocatedPolicy, PoliciesMissing, locate_all
+from ropeval.bench.data.policy_files import LocatedPolicy, locate_all
 from ropeval.bench.data.rollouts import stream_truth
 from ropeval.bench.data.streams import Stream
-from ropeval.bench.data.task_data import DEFAULT_DATA, TaskData, is_collected, load_task
-from ropeval.bench.data.tasks import Task, find_tasks
+from ropeval.bench.data.task_data import DEFAULT_DATA, is_collected
+from ropeval.bench.data.tasks import Task
 from ropeval.bench.data.truth import PolicyTruth, answered_truth, make_truth
 from ropeval.bench.data.workers import Pool, Recipe, Report, play_streams, worker_pool
 from ropeval.data.columns import ColumnsWriter
@@ -35,8 +29,6 @@ from ropeval.errors import UserError
 from ropeval.files import locked, read_npz, write_atomically, write_text
 from ropeval.policies import Policy
 from ropeval.version import __version__
-
-__all__ = ["TaskData", "collect", "is_collected", "load_task"]
 
 
 def collect(
@@ -230,54 +222,3 @@ def _answer(task: Task, policy: Policy) -> PolicyTruth:
     return answered_truth(
         known.answer(player.policy, task.gamma, player.time_limit), task.gamma, policy.name, policy.sha256
     )
-
-
-# --- without the command line ---------------------------------------------------------------------------------
-
-
-class _Lines:
-    """Progress in plain lines on standard error, one every few seconds."""
-
-    def __init__(self, seconds: float = 5.0):
-        self._seconds, self._last = seconds, time.monotonic()
-
-    def __call__(self, stream: Stream) -> None:
-        if time.monotonic() - self._last >= self._seconds:
-            self._last = time.monotonic()
-            print(f"  {stream.name}: {stream.done:,} of {stream.wanted:,} {stream.unit}", file=sys.stderr, flush=True)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m ropeval.bench.data.collect", description="Collect tasks' logs and true values."
-    )
-    parser.add_argument("tasks", nargs="+", help="names of tasks, or patterns such as 'd4rl/*'")
-    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder of collected tasks")
-    parser.add_argument("--policies", type=Path, help="folder that holds the published policy files, at any depth")
-    parser.add_argument("--processes", type=int, help="default: all cores")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--overwrite", action="store_true", help="collect again what is there already")
-    given = parser.parse_args(arguments)
-    failed = 0
-    try:
-        tasks = find_tasks(given.tasks)
-        with worker_pool(given.processes) as pool:
-            for task in tasks:
-                started = time.monotonic()
-                try:
-                    folder = collect(
-                        task, given.data, given.policies, given.seed,
-                        overwrite=given.overwrite, report=_Lines(), pool=pool,
-                    )  # fmt: skip
-                    print(f"{task.name}: {folder} ({time.monotonic() - started:.1f} s)", flush=True)
-                except PoliciesMissing as error:  # the others may have theirs
-                    print(f"skipped: {error}", file=sys.stderr)
-                    failed = 2
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return failed
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -22,7 +22,7 @@ import polars as pl
 from ropeval.bench.data.task_data import EVALUATED
 from ropeval.bench.run.schema import BASELINES, CURVES, PROTOCOLS, ROWS, RUN, TRUTHS
 from ropeval.bench.run.store import failure_files
-from ropeval.errors import UserError
+from ropeval.errors import UserError, first_line
 from ropeval.files import read_json
 
 __all__ = [
@@ -148,8 +148,9 @@ def _read_parquet(path: Path, schema: dict[str, Any], added: dict[str, Any]) -> 
     try:
         frame = pl.read_parquet(path, use_pyarrow=False, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{path}: cannot be read as Parquet, damaged or cut short? ({reason}){REMAKE}") from error
+        raise UserError(
+            f"{path}: cannot be read as Parquet, damaged or cut short? ({first_line(error)}){REMAKE}"
+        ) from error
     absent = [name for name in schema if name not in frame.columns and name not in added]
     if absent:
         raise UserError(f"{path}: no column {', '.join(absent)}{REMAKE}")

@@ -17,6 +17,7 @@ from ropeval.data import Dataset, Problem
 from ropeval.data.streaming import held_bytes
 from ropeval.errors import UserError
 from ropeval.interrupts import stop_if_pressed
+from ropeval.runtime import sized_for
 
 LARGEST_UNIT = {"cpu": 12, "gpu": 180}  # a CPU trains members one by one: small units lose less when they are killed
 
@@ -144,13 +145,11 @@ def record_failure(store: Store, unit: Unit, error: BaseException, outcome: Outc
 
 def largest_unit(group: Group, problem: Problem, backend: str, held: int) -> int:
     """How many members of a group train at once: as many as can keep their encoded features on the device."""
-    largest = LARGEST_UNIT["cpu" if backend == "cpu" else "gpu"]
+    largest = LARGEST_UNIT[sized_for(backend)]
     if "+" not in group.method:  # all members share the features of the log
         return largest
     transitions = problem.transitions
-    encoded = (
-        transitions.size * (1 + transitions.draws) * transitions.dim * 4
-    )  # features are at most as wide as the raw ones
+    encoded = transitions.size * (1 + transitions.draws) * transitions.dim * 4  # at most as wide as the raw ones
     return max(1, min(largest, held // encoded))
 
 

@@ -9,13 +9,12 @@
 Locks are the operating system's (flock): they end with the process that holds them, however it ends.
 """
 
-import contextlib
-import fcntl
 import fnmatch
 import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,15 +22,10 @@ from typing import Any
 from ropeval.bench.data.task_data import EVALUATED
 from ropeval.bench.run.study import Group, Study, Unit, digest, read_study, slug
 from ropeval.errors import UserError
-from ropeval.files import write_atomically, write_text
+from ropeval.files import locked, write_atomically, write_text
 
-FIXED = (
-    "protocol",
-    "gamma",
-    "draws",
-    "key",
-    "resample",
-)  # what may not change within one folder: such rows are never mixed
+# What may not change within one folder: such rows are never mixed.
+FIXED = ("protocol", "gamma", "draws", "key", "resample")
 PROGRESS_EVERY = 2.0  # seconds
 PACKED = "packed"  # the name of what holds many units in one file: see `pack.py`
 
@@ -137,18 +131,9 @@ class Store:
 
     # --- work in progress ---
 
-    @contextlib.contextmanager
-    def claim(self, group: Group) -> Iterator[bool]:
+    def claim(self, group: Group) -> AbstractContextManager[bool]:
         """Whether the group is ours for the length of the block; False: another process is at it."""
-        path = self.folder / "work" / f"{group.name}.lock"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-                return
-            yield True
+        return locked(self.folder / "work" / f"{group.name}.lock")
 
     def claimed(self, group: Group) -> bool:
         if not (self.folder / "work" / f"{group.name}.lock").exists():

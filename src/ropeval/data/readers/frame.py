@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from ropeval.data.column_names import Mapped
 from ropeval.data.dataset import Dataset
 from ropeval.data.readers.table import from_table
-from ropeval.errors import UserError
+from ropeval.errors import UserError, first_line
 
 SOURCE = "log"  # what messages call it
 
@@ -28,8 +28,9 @@ def read_frame(table: Table, mapped: Mapped) -> Dataset:
     except UserError:
         raise
     except Exception as error:  # polars and pandas have families of their own
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{SOURCE}: this {type(table).__name__} cannot be taken as a table ({reason})") from error
+        raise UserError(
+            f"{SOURCE}: this {type(table).__name__} cannot be taken as a table ({first_line(error)})"
+        ) from error
     return from_table(frame.columns, frame.select, mapped, SOURCE)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ropeval.data.column_names import Mapped, check_found, find_names
 from ropeval.data.dataset import Dataset
 from ropeval.data.readers.flat import read_in_parts
-from ropeval.errors import UserError
+from ropeval.errors import UserError, first_line
 from ropeval.files import BOMB_BYTES, BOMB_RATIO, UNREADABLE
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
@@ -28,8 +28,7 @@ def open_hdf5(path: Path) -> Iterator[Any]:
     except UserError:
         raise
     except (*UNREADABLE, TypeError, IndexError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{path}: cannot be read as HDF5, damaged or cut short? ({reason})") from error
+        raise UserError(f"{path}: cannot be read as HDF5, damaged or cut short? ({first_line(error)})") from error
 
 
 def own(group: Any, name: str, source: str) -> Any:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ropeval.data.column_names import ACTION_NAMES, Mapped, check_found, find_names
 from ropeval.data.dataset import Dataset
 from ropeval.data.readers.flat import said_columns
-from ropeval.errors import UserError
+from ropeval.errors import UserError, first_line
 
 VECTORS = ("observations", "next_observations", "actions")
 TRUE, FALSE = ("true", "yes", "y", "t", "1"), ("false", "no", "n", "f", "0", "")
@@ -82,8 +82,7 @@ def polars_reading(path: Path, kind: str) -> Iterator[None]:
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{path}: cannot be read as {kind}, damaged or cut short? ({reason})") from error
+        raise UserError(f"{path}: cannot be read as {kind}, damaged or cut short? ({first_line(error)})") from error
 
 
 def _ordered(frame: Any, found: Mapping[str, list[str]], source: str, notices: list[str]) -> Any:

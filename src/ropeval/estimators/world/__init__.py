@@ -25,6 +25,7 @@ from ropeval.estimators.world.prepared import LOG_VALUE, World, build, log_value
 from ropeval.estimators.world.rollouts import roll_out
 from ropeval.estimators.world.support import Answer, answer
 from ropeval.learning.engine import Run
+from ropeval.runtime import sized_for
 from ropeval.settings import PartConfig
 
 TAIL = 1e-3  # the horizon is where γ^H falls below it, or `max_horizon`
@@ -53,7 +54,7 @@ class WorldConfig(PartConfig):
         return {part: steps, LOG_VALUE: log_value_steps(steps)}
 
     def sizes(self, rows: int, backend: str) -> Sizes:
-        largest = LARGEST["cpu" if backend == "cpu" else "gpu"]
+        largest = LARGEST[sized_for(backend)]
         batch = self.batch or largest.batch
         steps = self.steps or int(np.clip(self.passes * rows / batch, LEAST_STEPS, largest.steps))
         tau = float(np.clip(10.0 / steps, 1e-3, 0.1))
@@ -76,7 +77,7 @@ def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> E
             report("rollouts", share)
 
     by_chance = world.stochastic or not problem.policy.deterministic
-    count = config.rollouts or ROLLOUTS["cpu" if jax.default_backend() == "cpu" else "gpu"][by_chance]
+    count = config.rollouts or ROLLOUTS[sized_for(jax.default_backend())][by_chance]
     initial = first_states(problem, run, count)
     found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, keys, told)
     said = answer(found, world.good, config.doubt, problem.horizon)

@@ -70,7 +70,7 @@ def test_a_study_of_a_hostile_name_is_refused(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_hostile_names_are_onlywords(tmp_path):
+def test_hostile_names_are_only_words(tmp_path):
     folder = hostile_study(tmp_path / "study")
     out = tmp_path / "out" / "deep"
     written = write_report(folder, out, WORDS)

@@ -13,7 +13,7 @@ Split: policies 2, 5 and 8 are for testing, so that both halves reach from weak 
 altogether: a body that no choice among methods has seen.
 """
 
-from ropeval.bench.data.tasks.d4rl import ENVIRONMENTS, published
+from ropeval.bench.data.tasks.d4rl import ENVIRONMENTS, deep_ope
 from ropeval.bench.data.tasks.task import PolicySource, Split, Task
 
 JUDGED: dict[str, Split] = {"0": "dev", "2": "test", "4": "dev", "5": "test", "6": "dev", "8": "test", "10": "dev"}
@@ -28,8 +28,8 @@ SIZES = {"": 400_000, "-100k": 100_000, "-1m": 1_000_000}
 
 
 def _policies(body: str) -> dict[str, PolicySource]:
-    quiet = {number: published(body, int(number), "offset") for number in JUDGED}
-    return quiet | {f"{number}-noisy": published(body, int(number), "stochastic") for number in JUDGED}
+    quiet = {number: deep_ope(body, int(number), "offset") for number in JUDGED}
+    return quiet | {f"{number}-noisy": deep_ope(body, int(number), "stochastic") for number in JUDGED}
 
 
 TASKS = [

@@ -18,9 +18,7 @@ def _scores(summary: Summary) -> pl.DataFrame:
     """What the tables show: one row per truth, task, method and choice."""
     rows = []
     for (truth, task, method, choice), score in summary.scores.items():
-        low, value, high = (
-            (score.interval.low, score.interval.value, score.interval.high) if score.interval else (None,) * 3
-        )
+        value, low, high = score.interval or (None,) * 3
         rows.append(
             {"truth": truth, "task": task, "method": method, "choice": choice,
              "chosen_with_the_truth": choice == "best", "hyper": score.hyper, "settings": score.settings,

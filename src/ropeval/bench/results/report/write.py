@@ -178,10 +178,7 @@ def make_report(results: Results, curves: pl.DataFrame | None, protocol: str, sa
 def source_line(rows: pl.DataFrame, command: str, name: str) -> str:
     """Command, hardware and commit, as the rows tell them."""
     found = {column: sorted(rows[column].drop_nulls().unique()) for column in ("device", "commit", "version")}
-    words = {
-        column: ", ".join(values[:NAMED]) + (f" and {len(values) - NAMED} more" if len(values) > NAMED else "")
-        for column, values in found.items()
-    }
+    words = {column: _some(values) for column, values in found.items()}
     (protocol,) = rows["protocol"].unique()
     return (
         f"Study {name}, protocol {protocol}, {len(rows)} runs; `{command}`; ran on "
