@@ -166,11 +166,11 @@ class Grower:
 
 
 def _columns(problem: Problem, config: FQETreesConfig) -> Columns:
-    pairs, weighed = problem.pairs, problem.transitions
+    asked = problem.answers
     return Columns(
-        distinct(pairs.logged),
-        distinct(pairs.following, weighed.rows.next_weight),
-        distinct(pairs.initial, weighed.initial_weight),
+        distinct(asked.logged),
+        distinct(*asked.following),
+        distinct(*asked.initial),
         categorical(problem.dataset, config.categories),
     )
 
