@@ -63,7 +63,7 @@ def main() -> None:
         "# Collecting logs",
         "",
         f"`python benchmarks/collect.py {' '.join(arguments.tasks)} --policies DIR --processes {arguments.processes}`; "
-        f"{os.cpu_count()} cores ({_processor()}), Python {platform.python_version()}, {versions}, commit {commit()}. "
+        f"{os.cpu_count()} cores ({processor()}), Python {platform.python_version()}, {versions}, commit {commit()}. "
         "*load* is the machine's one-minute load before collecting began; *CPU* is what the collecting processes used.",
         "",
         "| task | transitions | episodes | processes | wall | per second | CPU | opening | reading | size | load |",
@@ -82,7 +82,7 @@ def _children() -> float:
     return times.children_user + times.children_system
 
 
-def _processor() -> str:
+def processor() -> str:
     if sys.platform == "linux":
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):

@@ -136,19 +136,24 @@ def fit(dev: Sequence[Case]) -> dict[str, Any]:
     own = [case for case in dev if case.simulator is None and "support" in case.estimate.signs]
     limits["simulator"] = _limits("simulator", [(read(case.estimate.signs), case.error) for case in own])
     known = [case for case in dev if case.simulator is not None]
-    clear = [case for case in known if _calm(case.simulator, limits["simulator"])]
     limits["beside"] = _limits(
-        "beside", [({"contradicted": apart(case.estimate, case.simulator)}, case.error) for case in clear]
+        "beside",
+        [
+            ({"contradicted": apart(case.estimate, case.simulator)}, case.error)
+            for case in known
+            if case.simulator is not None and _calm(case.simulator, limits["simulator"])
+        ],
     )
     seeing = [case for case in known if case.estimate.family != BASELINES]
-    for kind, weighs in (("alone", False), ("weights", True)):
+    kinds: tuple[tuple[Kind, bool], ...] = (("alone", False), ("weights", True))
+    for kind, weighs in kinds:
         some = [case for case in seeing if ("effective" in case.estimate.signs) is weighs]
         limits[kind] = _limits(kind, [(read(case.estimate.signs), case.error) for case in some])
     return {"limits": {kind: {n: list(both) for n, both in one.items()} for kind, one in limits.items()}}
 
 
-def _calm(simulator: Estimate | None, limits: Mapping[str, Limits]) -> bool:
-    return simulator is not None and rule.judge(read(simulator.signs), limits).word == "supported"
+def _calm(simulator: Estimate, limits: Mapping[str, Limits]) -> bool:
+    return rule.judge(read(simulator.signs), limits).word == "supported"
 
 
 def _limits(kind: Kind, seen: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, Limits]:
@@ -163,7 +168,7 @@ def _limits(kind: Kind, seen: Sequence[tuple[Mapping[str, float], float]]) -> di
         return enough, float(inside.sum()) if enough else right, tuple(-x for x in chosen)  # then the strictest
 
     def grave(chosen: tuple[float, ...]) -> tuple[bool, float, tuple[float, ...]]:
-        called = (values > np.array(chosen)).any(axis=1)
+        called = np.asarray((values > np.array(chosen)).any(axis=1))
         caught = float(called[errors > FAR].mean()) if (errors > FAR).any() else 1.0
         enough = caught >= WANTED
         return enough, -float((called & (errors <= FAR)).sum()) if enough else caught, tuple(-x for x in chosen)

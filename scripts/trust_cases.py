@@ -111,8 +111,8 @@ def lspe(log: Dataset, policy: Policy, gamma: float = 0.9, **settings: object) -
     return evaluate(log, policy, "lspe", gamma=gamma, settings={"lspe": settings})
 
 
-def world(log: Dataset, policy: Policy) -> Estimate:
-    small = {"width": 32, "depth": 2, "batch": 64, "steps": 1_000, "rollouts": 64}
+def world(log: Dataset, policy: Policy, steps: int = 1_000) -> Estimate:
+    small = {"width": 32, "depth": 2, "batch": 64, "steps": steps, "rollouts": 64}
     return evaluate(log, policy, "world", gamma=0.9, members=4, settings={"world": small})
 
 
@@ -138,6 +138,15 @@ def support() -> Case:
     return Case(
         ("world, the policy always pushes by 5, and the log by hardly more than 1", world(push(), always(5.0))),
         ("the policy of the task", world(push(), pull(0.8))),
+    )
+
+
+def replay() -> Case:
+    """Episodes that start at 5 earn −25 at first, and less than −1 in the end: whoever says the mean is wrong twice."""
+    log = push(start=5.0)
+    return Case(
+        ("world, 10 steps of training, episodes that start around 5", world(log, pull(0.8), steps=10)),
+        ("1,000 steps", world(log, pull(0.8))),
     )
 
 
@@ -237,6 +246,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "divergence": divergence,
     "out-of-bounds": out_of_bounds,
     "support": support,
+    "replay": replay,
     "collapse": collapse,
     "coverage": coverage,
     "effective-sample-size": effective_sample_size,

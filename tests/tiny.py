@@ -8,7 +8,16 @@ from tests.problems import Chain, LinearQuadratic
 
 EPISODES = 60  # of both logs
 DRAWS = {"discrete": 2, "continuous": 1}  # actions per state; a deterministic policy has one in any case
-TINY = {"steps": 60, "behaviour_steps": 60, "width": 8, "batch": 16, "learning_rate": 1e-3, "rollouts": 16}
+TINY = {
+    "steps": 60,
+    "trees": 3,
+    "iterations": 10,
+    "behaviour_steps": 60,
+    "width": 8,
+    "batch": 16,
+    "learning_rate": 1e-3,
+    "rollouts": 16,
+}
 
 
 def settings(**values: Any) -> dict[str, dict[str, Any]]:

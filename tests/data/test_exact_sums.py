@@ -64,4 +64,4 @@ def test_fqe_sums_too():
 
 def test_probabilities_that_do_not_sum_to_one_are_refused(log):
     with pytest.raises(UserError, match=r"policy half: its probabilities of the 2 actions sum to 0\.5 at observation"):
-        make_problem(log, biased([0.1, 0.4], "half"), 0.9)
+        _ = make_problem(log, biased([0.1, 0.4], "half"), 0.9).transitions

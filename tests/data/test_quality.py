@@ -47,6 +47,8 @@ WARNED = [
     (swap_flags, "look swapped"),
     (shift_flags, "shifted or missing"),
     (lambda c: c.update(rewards=np.ones(300)), "every reward is 1"),
+    (lambda c: c.update({n: 0 * c[n] for n in ("observations", "next_observations")}), "no observation ever changes"),
+    (lambda c: c["actions"].__setitem__(3, 1e6), "actions outside the task's space"),
     (lambda c: c.update(actions=np.ones((300, 1))), "the action never changes"),
     (lambda c: c.update(actions=(c["actions"] > 0).astype(float)), "store integers"),
     (lambda c: c.update(actions=np.arange(300) % 2, num_actions=np.array(3)), "never occur: 2"),

@@ -1,5 +1,7 @@
 """The doubly robust estimators against plain loops over the same q, and on problems with known answers."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -60,6 +62,31 @@ def test_agrees_with_plain_loops_over_the_same_q(weighted):
     assert expected[0] != expected[1]
     assert found.effective is not None
     assert 1.0 <= found.effective.size <= data.num_episodes
+
+
+@pytest.mark.training
+def test_the_law_of_the_returns_is_doubly_robust():
+    """Its mean is V(s₀), corrected by the weighted returns; what was cut off goes on with q's word."""
+    data, policy, run = uneven_log(), wide_policy(), Run(member_keys(0, 2), part="dr")
+    problem = make_problem(data, policy, 0.95)
+    config = DoublyRobustConfig(**SMALL)
+    fitted = fit_q(problem, config, run)
+    atoms, mass = estimate(problem, config, run, None, True).returns
+    ratio = np.exp(policy.log_prob(data.observations, data.actions) - data.log_probs)
+    following, values = fitted.on_next().mean(axis=0), fitted.on_initial().mean(axis=0)
+    earned, weight = values.copy(), np.ones(len(values))
+    for e, (first, end) in enumerate(pairwise(data.starts)):
+        if end > first:
+            powers = 0.95 ** np.arange(end - first + 1)
+            after = 0.0 if data.terminations[end - 1] else following[end - 1]
+            earned[e], weight[e] = powers @ np.append(data.rewards[first:end], after), ratio[first:end].prod()
+    share = weight / weight.sum()
+    assert mass.sum() == pytest.approx(1.0)
+    residual = earned - values
+    scatter = atoms[len(values) :].reshape(len(values), -1)[0] - values[0]
+    assert set(np.round(scatter, 6)) <= set(np.round(residual, 6))
+    expected = values.mean() + scatter.mean() + share @ (residual - scatter.mean())
+    assert mass @ atoms == pytest.approx(expected, rel=1e-6)
 
 
 def test_errors_follow_the_protocol():

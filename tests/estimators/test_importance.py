@@ -1,5 +1,7 @@
 """Importance sampling against plain loops, exact values, and what it must refuse."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from ropeval.estimators.importance import (
     episode_weights,
     make_weights,
 )
+from ropeval.estimators.return_distribution import distribution
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.evaluation.options import Options
 from ropeval.evaluation.session import Session
@@ -163,6 +166,23 @@ def test_same_key_same_bits_and_members_do_not_meddle():
 
 
 # --- warnings and refusals ------------------------------------------------------------------------------------
+
+
+def test_the_law_of_the_returns_has_the_weighted_mean():
+    problem = make_problem(uneven_log(), wide_policy(), 0.95)
+    for method in METHODS:
+        found = ESTIMATORS[method](problem, QUICK, RUN)
+        law = distribution(*found.returns, below=0.0)
+        assert law["mean"] == pytest.approx(plain(problem.dataset, wide_policy(), 0.95, "wis"))
+        assert law["cvar"] <= law["quantile"] <= law["quantiles"]["0.5"]
+
+
+def test_without_a_weight_there_is_no_law_of_the_returns():
+    chain = Chain()
+    log = chain.log(5, right=0.5, log_probs=True)
+    never = CallablePolicy(lambda o: np.full(len(o), 2), True, "never").fitted(replace(log.space, action_size=3))
+    found = ESTIMATORS["wis"](make_problem(replace(log, num_actions=3), never, 0.9), QUICK, RUN)
+    assert found.returns is None
 
 
 def test_effective_sample_size():

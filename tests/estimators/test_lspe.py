@@ -84,7 +84,7 @@ def one_hot_problem(chain: Chain, log: Dataset, right: float) -> Problem:
         x=jnp.asarray(pair[2 * state + log.actions], jnp.float32),
         next_x=jnp.asarray(mean[following][:, None], jnp.float32),
     )
-    return replace(problem, transitions=Transitions(rows, jnp.asarray(mean[first][:, None], jnp.float32)))
+    return replace(problem, features=Transitions(rows, jnp.asarray(mean[first][:, None], jnp.float32)))
 
 
 def count_model_value(chain: Chain, log: Dataset, right: float) -> float:
@@ -162,11 +162,11 @@ def test_constant_reward_is_exact() -> None:
 def test_members_with_their_own_features_have_their_own_estimates() -> None:
     problem = make_problem(Chain().log(5), Chain.policy(0.8), 0.9)
     together = random_transitions(members=3)
-    found = estimate(replace(problem, transitions=together), LSPEConfig(), RUN)
+    found = estimate(replace(problem, features=together), LSPEConfig(), RUN)
     assert len(found.values) == 3
     for member in range(3):
         rows = together.rows._replace(x=together.rows.x[member], next_x=together.rows.next_x[member])
-        alone = estimate(replace(problem, transitions=Transitions(rows, together.initial_x[member])), LSPEConfig(), RUN)
+        alone = estimate(replace(problem, features=Transitions(rows, together.initial_x[member])), LSPEConfig(), RUN)
         assert alone.values[0] == found.values[member]
 
 
@@ -206,7 +206,7 @@ def test_divergence_is_named_with_its_spectral_radius() -> None:
 
 
 def test_what_is_not_converged_or_ill_conditioned_says_so() -> None:
-    problem = replace(make_problem(Chain().log(5), Chain.policy(0.8), 0.9), transitions=random_transitions())
+    problem = replace(make_problem(Chain().log(5), Chain.policy(0.8), 0.9), features=random_transitions())
     assert "3 sweeps" in estimate(problem, LSPEConfig(sweeps=3), RUN).warnings[0]
     x = np.asarray(problem.transitions.rows.x).copy()
     x[:, -1] += 1e-4 * np.random.default_rng(1).standard_normal(len(x))

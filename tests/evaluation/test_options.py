@@ -9,6 +9,7 @@ from pydantic import create_model
 
 import ropeval
 from ropeval.errors import UserError
+from ropeval.evaluation.methods import make_methods
 from ropeval.evaluation.options import EFFORT, Options, make_options, option, read_options, takes_options
 from tests.problems import Chain
 
@@ -25,6 +26,8 @@ BAD = {
     "gamma": (1.1, "gamma is 1.1; it must be a number, at least 0 and at most 1"),
     "horizon": (0, "horizon is 0; it must be a whole number, at least 1"),
     "by": (3, "by is 3; it must be a word"),
+    "risk": (0, "risk is 0; it must be a number, more than 0 and less than 1"),
+    "below": ("low", "below is 'low'; it must be a number"),
     "members": (2.5, "members is 2.5; it must be a whole number, at least 1"),
     "minutes": (0.0, "minutes is 0.0; it must be a number, more than 0"),
     "steps": (True, "steps is True; it must be a whole number, at least 1"),
@@ -36,7 +39,7 @@ BAD = {
     "method": ([], "method is (); it must be a word or a list of them"),
     "columns": ({"a": "b"}, "columns is {'a': 'b'}; it must be a word or a list of them"),
     "interval": ("wide", "unknown interval 'wide'; choose from: bca, percentile"),
-    "preset": ("wild", "unknown preset 'wild'; choose from: default, paper"),
+    "preset": ("wild", "unknown preset 'wild'; choose from: default, dope, paper"),
     "settings": ({"fqe": 3}, "settings.fqe is 3; it must be fields by part, for example {'fqe': {'steps': 1000}}"),
 }
 
@@ -129,3 +132,11 @@ def test_a_new_option_is_one_line(monkeypatch):
     assert ask(minutes=3).minutes == 3
     with pytest.raises(UserError, match="minutes is 0; it must be a whole number, at least 1"):
         ask(minutes=0)
+
+
+@pytest.mark.parametrize("asked", [{"risk": 0.1}, {"below": -5}])
+def test_who_asks_how_returns_spread_needs_a_method_that_knows(asked):
+    (name, value), *_ = asked.items()
+    with pytest.raises(UserError, match=rf"{name} is {value}.*, but fqe cannot tell how returns spread.*: world"):
+        make_methods(make_options({"method": ["fqe"], **asked}))
+    assert make_methods(make_options({"method": ["fqe", "world"], **asked}))

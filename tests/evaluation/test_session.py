@@ -25,7 +25,10 @@ def test_every_option_that_changes_the_answer_makes_another_run():
     }  # fmt: skip
     same = {"steps": 7, "preset": "paper", "minutes": 3.0}  # nothing is trained: they change no method
     prints = {name: make_session(**{name: value}).fingerprint for name, value in (other | same).items()}
-    assert set(other) | set(same) | {"settings", "columns", "by"} == set(Options.model_fields)
+    spread = {"risk": 0.1, "below": -1.0}  # which only some methods tell
+    of_world = [make_session(method=("world",), **{k: v}).fingerprint for k, v in (spread | {"seed": 0}).items()]
+    assert len(set(of_world)) == len(of_world)
+    assert set(other) | set(same) | set(spread) | {"settings", "columns", "by"} == set(Options.model_fields)
     usual = make_session().fingerprint
     assert {name for name in prints if prints[name] != usual} == set(other)
     assert len({prints[name] for name in other}) == len(other)

@@ -52,7 +52,7 @@ def test_vectorised_members_agree_with_threads(problem, method):
         if method == "fqe":
             return ESTIMATORS["fqe"](problem, FQE, run).values
         encoded = ENCODERS["rope"](problem, ROPE, run).transitions
-        q = ESTIMATORS["fqe"](replace(problem, transitions=encoded), FQE, run).values
+        q = ESTIMATORS["fqe"](replace(problem, features=encoded), FQE, run).values
         return np.concatenate([np.asarray(encoded.rows.x).mean(axis=(1, 2)), q])
 
     np.testing.assert_allclose(final("threads"), final("vectorised"), rtol=2e-3, atol=2e-3)

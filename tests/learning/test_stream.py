@@ -9,6 +9,7 @@ import pytest
 from ropeval.data import make_problem, open_columns, streaming, write_columns
 from ropeval.encoders import ENCODERS
 from ropeval.estimators import ESTIMATORS, fqe, lspe
+from ropeval.estimators.off_policy_returns import ReturnsConfig
 from ropeval.learning import stream
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
@@ -32,10 +33,10 @@ def problems(task, policy, folder, request):
     """The same question twice: held in memory, and streamed from mapped columns."""
     log = task.log(EPISODES)
     held = make_problem(log, policy, 0.9, draws=DRAWS)
+    assert not held.transitions.streamed  # asked while there is room
     write_columns(folder / "log", log)
     request.getfixturevalue("small")
     streamed = make_problem(open_columns(folder / "log"), policy, 0.9, draws=DRAWS)
-    assert not held.transitions.streamed
     assert streamed.transitions.streamed
     return held, streamed
 
@@ -82,11 +83,21 @@ def test_resampled_episodes_give_the_same_bits(lq):
 
 
 @pytest.mark.training
+def test_segments_of_resampled_episodes_give_the_same_bits_and_hold_in_a_batched_program(lq):
+    run = replace(RUN, resamples=Resamples(3, EPISODES))
+    config = ReturnsConfig(**FQE.model_dump() | {"segment": 3})
+    held, streamed = (ESTIMATORS["q-lambda"](p, config, run).values for p in lq)
+    np.testing.assert_array_equal(held, streamed)
+    batched = ESTIMATORS["q-lambda"](lq[0], config, replace(run, arrangement="vectorised")).values
+    np.testing.assert_allclose(batched, held, rtol=1e-4)
+
+
+@pytest.mark.training
 def test_rope_learns_the_same_encoder_and_fqe_agrees_on_it(lq):
     held, streamed = (ENCODERS["rope"](p, ROPE, RUN) for p in lq)
     jax.tree.map(np.testing.assert_array_equal, held.trained[0].state, streamed.trained[0].state)
     answers = [
-        ESTIMATORS["fqe"](replace(p, transitions=e.transitions), FQE, RUN).values
+        ESTIMATORS["fqe"](replace(p, features=e.transitions), FQE, RUN).values
         for p, e in zip(lq, (held, streamed), strict=True)
     ]
     # Encoding batch by batch multiplies matrices of another height, which may round the last bit differently.
@@ -127,7 +138,7 @@ def test_the_critics_features_go_to_a_scratch_file(task, tmp_path, request):
     for a, b in zip(stored.block(rows), kept.block(rows), strict=True):
         np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(stored.initial_block(), kept.initial_block())
-    answers = [ESTIMATORS["fqe"](replace(held, transitions=t), FQE, RUN).values for t in (stored, kept)]
+    answers = [ESTIMATORS["fqe"](replace(held, features=t), FQE, RUN).values for t in (stored, kept)]
     np.testing.assert_array_equal(*answers)
 
 
@@ -143,7 +154,7 @@ def test_features_too_large_to_store_are_made_per_batch(lq, monkeypatch):
     assert stored.transitions.dim == kept.transitions.dim
     for arrangement in ("threads", "vectorised"):
         run = replace(RUN, arrangement=arrangement)
-        a, b = (ESTIMATORS["fqe"](replace(held, transitions=e.transitions), FQE, run) for e in (stored, kept))
+        a, b = (ESTIMATORS["fqe"](replace(held, features=e.transitions), FQE, run) for e in (stored, kept))
         np.testing.assert_allclose(a.values, b.values, rtol=1e-4)
         np.testing.assert_allclose(a.trained[0].curves["estimate"], b.trained[0].curves["estimate"], rtol=1e-3)
 
@@ -153,7 +164,7 @@ def test_least_squares_reads_blocks(lq):
     config = lspe.LSPEConfig()
     held, streamed = (ESTIMATORS["lspe"](p, config, RUN).values for p in lq)
     np.testing.assert_array_equal(held, streamed)
-    encoded = [replace(p, transitions=ENCODERS["rope"](p, ROPE, RUN).transitions) for p in lq]
+    encoded = [replace(p, features=ENCODERS["rope"](p, ROPE, RUN).transitions) for p in lq]
     held, streamed = (ESTIMATORS["lspe"](p, config, RUN).values for p in encoded)
     assert held.shape == (2,)
     np.testing.assert_allclose(held, streamed, rtol=1e-3)

@@ -1,7 +1,7 @@
 """Results made up by hand, with every field filled: pages are drawn from them without any training."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +55,31 @@ def estimates(policies: tuple[str, ...] = ("left", "right")) -> list[Estimate]:
         for i, policy in enumerate(policies)
         for method in METHODS
     ]
+
+
+def simulated(policy: str, value: float = 3.0, below: float | None = -2.0) -> Estimate:
+    """By `world`, with all that rollouts tell."""
+    risk = {
+        "level": 0.05, "quantile": -1.5, "cvar": -2.5, "mean": value, "quantiles": {"0.05": -1.5, "0.5": 3.0},
+        "below": None if below is None else {"threshold": below, "probability": 0.031},
+    }  # fmt: skip
+    path = {key: [0.0, 0.5, 1.0] for key in ("mean", "low", "high")}
+    logged = {f"log_{key}": [0.0, 0.1, None] for key in ("mean", "low", "high")}
+    replays = [
+        {"steps": steps, "episodes": 64, "logged": 1.0 * steps, "predicted": 1.1 * steps, "logged_std": 0.5,
+         "error": 0.2, "held_out": True, "open_loop": True}
+        for steps in (1, 10)
+    ]  # fmt: skip
+    extras = {
+        "support": 0.93, "fallback": 0.02, "stochastic": False, "noisy_rewards": False, "risk": risk,
+        "returns": {"shares": [0.05, 0.5, 0.95], "values": [-1.5, 3.0, 7.0]},
+        "survival": {"steps": [0, 5, 20], "share": [1.0, 0.4, 0.0], "log": [1.0, 0.5, None]},
+        "by_start": {"column": "age", "explained": 0.8, "states": 3, "rollouts": 4.0, "at": [1.0, 2.0, 3.0],
+                     "values": [2.0, 3.0, 4.0]},
+        "paths": {"steps": [0, 5, 20], "columns": [{"name": "dose", **path, **logged}]},
+        "replays": replays,
+    }  # fmt: skip
+    return replace(estimate(policy, "world", value), extras=extras)
 
 
 def trust(policies: tuple[str, ...] = ("left", "right")) -> dict[str, list[dict[str, object]]]:

@@ -45,9 +45,9 @@ def test_the_worst_comes_first_and_each_severity_has_its_look():
     assert list(told.values()) == ["severe", "warning", "note"]
     cells = [row[-1] for row in results_table(results, list(told)).cells()]
     assert [(cell.text, cell.tone) for cell in cells] == [("2 3", "warning"), ("1 2 3", "severe")]
-    printed = StringIO()
-    print_results(results, Console(width=100, force_terminal=True, color_system="standard", file=printed))
-    looks = [re.search(r"((?:\x1b\[[\d;]+m)+)\d [✖▲●]", line) for line in printed.getvalue().splitlines()]
+    shown = StringIO()
+    print_results(results, Console(width=100, force_terminal=True, color_system="standard", file=shown))
+    looks = [re.search(r"((?:\x1b\[[\d;]+m)+)\d [✖▲●]", line) for line in shown.getvalue().splitlines()]
     assert len({look[1] for look in looks if look}) == 3
 
 
@@ -60,6 +60,12 @@ def test_the_probability_of_the_best_and_the_scores():
     assert cells == [["left", "97%", "–"], ["right", "3%", "–"], ["regret@1", "0", "–"]]
     assert table.rules == [2]
     assert text(print_ranking, []) == ""
+
+
+def test_support_stands_below_the_method_that_can_tell():
+    told = replace(estimate("p", "world", 1.0), extras={"support": 0.42, "fallback": 0.021})
+    rows = results_table([told, estimate("p", "fqe", 1.0)], []).cells()
+    assert [row[1].below for row in rows] == ["support 0.42, 2% from the log", ""]
 
 
 def test_the_verdict_stands_below_the_method():

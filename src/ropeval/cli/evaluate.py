@@ -31,6 +31,8 @@ Examples:
 
   ropeval evaluate log.npz ppo.zip+vecnormalize.pkl old=runs/1/sac.zip@mean
 
+  ropeval evaluate log.npz policy.npz --risk 0.05 --below -500
+
   ropeval evaluate log.npz policy.npz@mean --method fqe --set fqe.layer_norm=true --json
 """
 
@@ -125,6 +127,7 @@ def answer(
     from ropeval.evaluation.forecast import WORTH_SAYING
     from ropeval.evaluation.result_folder import ResultFolder, results_json
     from ropeval.evaluation.session import rankings, run_session
+    from ropeval.report.risk import print_risk
     from ropeval.report.terminal import print_groups, print_ranking, print_results
     from ropeval.runtime import device, idle_gpu
 
@@ -147,6 +150,7 @@ def answer(
                 print(results_json(results))
             else:
                 print_results(results, Console(), truth)
+                print_risk(results, Console())
                 print_groups(results, Console())
                 print_ranking(ranking, Console())
         keep(results, ranking, folder, truth)  # after printing: a full disk does not take the answer away

@@ -1,4 +1,4 @@
-"""One question, and its two sides: the `Log`, which all policies share, and a policy, which is asked once, here."""
+"""One question, and its two sides: the `Log`, which all policies share, and a policy, which is asked at most once."""
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from ropeval.data.bounds import Bounds, known_length, value_bounds
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
 from ropeval.data.horizon import resolved_horizon
-from ropeval.data.streaming import Pairs, Stored, spill
+from ropeval.data.streaming import Pairs, Stored, spill, take
 from ropeval.data.transitions import Transitions, fits, lay_out
 from ropeval.errors import UserError, unknown_name
 from ropeval.files import release
@@ -82,48 +82,78 @@ class Log:
         return value_bounds(self.dataset, self.gamma, min(ends, default=None))
 
     def problem(self, policy: Policy, seed: int = 0, draws: int | None = None) -> "Problem":
-        """Ask the policy about every next and initial state, and lay everything out for training.
+        """The question what this policy is worth. Nothing is asked of the policy yet.
 
         Where it is no dearer than drawing, and nobody asks for draws, a policy that tells the probabilities of its
         actions is asked for them all: expectations are then sums, and nothing is left to the luck of the draw.
         """
         if draws is not None and draws < 1:
             raise UserError(f"{draws} actions per state were asked for; at least 1 is needed")
-        data = self.dataset
-        policy = policy.fitted(data.space)
+        policy = policy.fitted(self.dataset.space)
         count = 1 if policy.deterministic else (draws or (1 if self.protocol == "paper" else DEFAULT_DRAWS))
-        logged = self.pairs(_action_width(data, policy))
+        logged = self.pairs(_action_width(self.dataset, policy))
         choices = policy.action_size if policy.discrete and policy.has_probabilities else None
         exact = count > 1 and draws is None and choices is not None and choices <= EXACT
         exact = exact and fits(logged.shape, (choices or 0, *logged.shape))
+        count = choices if exact and choices else count
         held = exact or fits(logged.shape, (count, *logged.shape))
-
-        def asked(observations: Floats, purpose: int) -> tuple[Pairs, Floats | None]:
-            rng, weight = np.random.default_rng([seed, purpose]), None
-            if exact:
-                actions, weight = every_action(policy, observations, rng)
-            elif held:
-                actions = draw_actions(policy, observations, count, rng)
-            else:
-                actions = spill(draw_in_blocks(policy, observations, count, rng))
-            return replace(logged, observations=observations, actions=actions), weight
-
-        following, next_weight = asked(data.next_observations, 1)
-        initial, initial_weight = asked(data.initial_observations, 2)
-        x = self.once(("x", logged.width), lambda: jnp.asarray(logged[:])) if held else logged
-        weights = (next_weight, initial_weight)
-        transitions = lay_out(
-            x, following, initial, self.reward, self.discount, data.starts, weights, code=logged.width or 0
-        )
-        return Problem(self, policy, transitions, AskedPairs(logged, following, initial))
+        return Problem(self, policy, PolicyAnswers(self, policy, logged, seed, count, exact, held))
 
 
-class AskedPairs(NamedTuple):
-    """The states and actions behind the features, as they were logged and drawn."""
+class Asked(NamedTuple):
+    """States and the policy's actions in them."""
 
+    pairs: Pairs  # [n, K, X]
+    weight: Floats | None  # [n, K] probabilities, where the K are all actions there are
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyAnswers:
+    """What the policy does in the log's states, asked when it is first needed: on a long log that takes a while, and a
+    method that does not look at it should not wait."""
+
+    log: Log
+    policy: Policy
     logged: Pairs  # [N, X]
-    following: Pairs  # [N, K, X]
-    initial: Pairs  # [E, K, X]
+    seed: int
+    count: int  # K, the policy's actions per state: drawn, or
+    exact: bool  # all that there are
+    held: bool  # in memory
+
+    @cached_property
+    def following(self) -> Asked:
+        return self._asked(self.log.dataset.next_observations, 1)
+
+    @cached_property
+    def initial(self) -> Asked:
+        return self._asked(self.log.dataset.initial_observations, 2)
+
+    def after(self, rows: NDArray[np.int64]) -> Floats:
+        """[n, X] the next states of some logged steps with one drawn action each."""
+        states = take(self.log.dataset.next_observations, rows)
+        actions = draw_actions(self.policy, states, 1, np.random.default_rng([self.seed, 3]))
+        return replace(self.logged, observations=states, actions=actions)[:][:, 0]
+
+    @cached_property
+    def transitions(self) -> Transitions:
+        """Everything laid out for training."""
+        log, logged = self.log, self.logged
+        x = log.once(("x", logged.width), lambda: jnp.asarray(logged[:])) if self.held else logged
+        (following, next_weight), (initial, initial_weight) = self.following, self.initial
+        weights = (next_weight, initial_weight)
+        return lay_out(
+            x, following, initial, log.reward, log.discount, log.dataset.starts, weights, code=logged.width or 0
+        )
+
+    def _asked(self, observations: Floats, purpose: int) -> Asked:
+        rng, weight = np.random.default_rng([self.seed, purpose]), None
+        if self.exact:
+            actions, weight = every_action(self.policy, observations, rng)
+        elif self.held:
+            actions = draw_actions(self.policy, observations, self.count, rng)
+        else:
+            actions = spill(draw_in_blocks(self.policy, observations, self.count, rng))
+        return Asked(replace(self.logged, observations=observations, actions=actions), weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +162,12 @@ class Problem:
 
     log: Log
     policy: Policy
-    transitions: Transitions
-    pairs: AskedPairs
+    answers: PolicyAnswers
+    features: Transitions | None = None  # an encoder's, in the place of the log's own
+
+    @property
+    def transitions(self) -> Transitions:
+        return self.answers.transitions if self.features is None else self.features
 
     @property
     def dataset(self) -> Dataset:
@@ -162,22 +196,22 @@ class Problem:
 
         They are held in memory where they fit, and put into a scratch file where they do not.
         """
-        width = next(_made(self.pairs.logged, make, 1)).shape[-1]
-        shapes = [(*pairs.shape[:-1], width) for pairs in self.pairs]
+        asked = (self.answers.logged, self.answers.following.pairs, self.answers.initial.pairs)
+        width = next(_made(asked[0], make, 1)).shape[-1]
+        shapes = [(*pairs.shape[:-1], width) for pairs in asked]
         hold = (lambda blocks: jnp.asarray(np.concatenate(list(blocks)))) if fits(*shapes[:2]) else _stored
-        x, next_x, initial_x = (hold(_made(pairs, make, ASKED)) for pairs in self.pairs)
+        x, next_x, initial_x = (hold(_made(pairs, make, ASKED)) for pairs in asked)
         rows = self.transitions.rows._replace(x=x, next_x=next_x)
         return replace(self.transitions, rows=rows, initial_x=initial_x)
 
     def with_logged_actions(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> Transitions:
         """Some rows of the log, and as the next action of each the logged one of another row, instead of π_e's."""
-        x = replace(self.pairs.logged, state_rows=rows, action_rows=rows)
-        states, logged = self.pairs.following.observations, self.pairs.logged.actions
-        next_x = replace(x, observations=states, actions=logged[:, None], action_rows=actions)
+        x, states = replace(self.answers.logged, state_rows=rows, action_rows=rows), self.dataset.next_observations
+        next_x = replace(x, observations=states, actions=x.actions[:, None], action_rows=actions)
         reward, discount = (np.asarray(a)[rows] for a in (self.log.reward, self.log.discount))
         starts = np.searchsorted(rows, self.dataset.starts)  # of the episodes among these rows
-        weights = (None, self.transitions.initial_weight)
-        return lay_out(x, next_x, self.pairs.initial, reward, discount, starts, weights)
+        initial, initial_weight = self.answers.initial
+        return lay_out(x, next_x, initial, reward, discount, starts, (None, initial_weight))
 
 
 def make_problem(

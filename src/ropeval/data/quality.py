@@ -13,6 +13,7 @@ from ropeval.data.probabilities import looks_like_propensities
 from ropeval.files import release
 
 COMPARED = 200_000  # rows by which equal columns are looked for
+FAR = 100.0  # times the width of 98 % of the actions, beyond which one is not of their kind
 SHIFTED = 0.01  # of the steps inside episodes that do not lead to the next row, from which on a warning is due
 NORMALISED_MEAN, NORMALISED_STD = 0.02, 0.05  # how near 0 and 1 every column of a standardised log comes
 ALWAYS = 0.999
@@ -112,12 +113,15 @@ def warnings_of(
             "every log_prob lies between 0 and 1: are these densities, not their logarithms? Densities belong into "
             "propensities"
         )
+    if (observations.low == observations.high).all():
+        found.append("no observation ever changes: states cannot be told apart, and what a policy does hardly matters")
     if rewards.low[0] == rewards.high[0]:
         found.append(f"every reward is {rewards.low[0]:g}: only the lengths of episodes tell policies apart")
     if isinstance(actions, Ranges):
         fixed = np.flatnonzero(actions.low == actions.high)
         if len(fixed) == len(actions.low):
             found.append("the action never changes: nothing can be learned about any other")
+        found += _far_actions(dataset, actions)
         binary = dataset.num_actions is None and _is_binary(dataset.actions)
         if binary and dataset.actions.shape[1] == 1:
             found.append(
@@ -130,6 +134,19 @@ def warnings_of(
             shown = ", ".join(str(names[i]) for i in unused[:10])
             found.append(f"discrete actions that never occur: {shown}; of their effect the log says nothing")
     return found
+
+
+def _far_actions(dataset: Dataset, actions: Ranges) -> list[str]:
+    """A slip of the decimal point, or an action that the task would have cut off: networks see all others as one."""
+    some = np.asarray(dataset.actions[:: max(1, len(dataset) // COMPARED)], np.float64)
+    low, high = np.quantile(some, [0.01, 0.99], axis=0)  # [A] each
+    reach = FAR * np.where(high > low, high - low, np.inf)
+    return [
+        f"{name} goes from {actions.low[i]:.4g} to {actions.high[i]:.4g}, but 98% of it lies between {low[i]:.4g} and "
+        f"{high[i]:.4g}: are there actions outside the task's space? Cut them off as the task does, or drop them"
+        for i, name in enumerate(dataset.labels[1])
+        if actions.high[i] > high[i] + reach[i] or actions.low[i] < low[i] - reach[i]
+    ]
 
 
 def log_warnings(dataset: Dataset, single_steps: bool = False) -> list[str]:

@@ -32,7 +32,7 @@ class CriticConfig(PartConfig):
 def fit(problem: Problem, config: CriticConfig, run: Run) -> Encoded:
     check_needs(CRITIC.name, CRITIC.needs, problem.dataset, problem.policy)
     ask = partial(critic_features, problem.policy)
-    logged = problem.pairs.logged
+    logged = problem.answers.logged
     squares, count = 0.0, 0
     for start in range(0, len(logged), BLOCK):
         block = np.square(ask(*logged.raw(slice(start, start + BLOCK))), dtype=np.float64)

@@ -24,12 +24,15 @@ from ropeval.estimators.fqe import FQE, FQEConfig, fit_q
 from ropeval.estimators.importance import (
     Counts,
     Episodes,
+    Weights,
     by_counts,
     effective_sample,
+    episode_shares,
     make_weights,
     prepare,
     weighted_per_decision,
 )
+from ropeval.estimators.return_distribution import doubly_robust_atoms
 from ropeval.learning.engine import Run
 
 Floats = NDArray[np.float64]
@@ -76,7 +79,8 @@ def estimate(
 ) -> Estimated:
     weights = make_weights(problem, behaviour)
     fitted = fit_q(problem, config, run)
-    errors = temporal_differences(problem, fitted.on_logged(), fitted.on_next())  # [M, N]
+    following = fitted.on_next()  # [M, N]
+    errors = temporal_differences(problem, fitted.on_logged(), following)  # [M, N]
     initial = fitted.on_initial()  # [M, E]
     errors = errors[:, weights.rows]
     log = np.broadcast_to(weights.log, errors.shape)
@@ -85,7 +89,28 @@ def estimate(
     averages = [partial(average, rho, delta, start, weights.episodes) for rho, delta, start in own]
     trained, effective = (*weights.trained, fitted.trained), effective_sample(weights, per_decision=True)
     estimated = by_counts(run, weights.episodes.count, averages)
-    return replace(estimated, trained=trained, warnings=weights.warnings, q=fitted, effective=effective)
+    returns = weighed_returns(problem, weights, run, initial, following)
+    return replace(
+        estimated, trained=trained, warnings=weights.warnings, q=fitted, effective=effective, returns=returns
+    )
+
+
+def weighed_returns(
+    problem: Problem, weights: Weights, run: Run, initial: Floats, following: Floats
+) -> tuple[Floats, Floats] | None:
+    """What an episode may earn, and how much it weighs, doubly robust; V(s₀) [M, E] and V(s') [M, N] of all members."""
+    episodes, share = weights.episodes, episode_shares(weights, run)
+    sound = np.isfinite(initial).all(axis=1) & np.isfinite(following).all(axis=1)
+    if share is None or not sound.any():
+        return None
+    reward, discount = (np.asarray(a, np.float64)[weights.rows] for a in problem.transitions.rows[2:4])
+    rest = discount * following[sound].mean(axis=0)[weights.rows]  # [N] nothing after a termination
+    logged = episodes.summed(episodes.discount * reward)
+    values = initial[sound].mean(axis=0)  # [E]
+    last = episodes.last(episodes.discount * rest, 0.0)
+    beyond = np.where(episodes.lengths > 0, last, values)  # [E] q's word for what was cut off
+    beyond[episodes.lengths == problem.horizon] = 0.0
+    return doubly_robust_atoms(logged + beyond, share, values)
 
 
 def _entry(name: str, weighted: bool, summary: str) -> Estimator:

@@ -47,6 +47,7 @@ class Estimated:
     q: ActionValues | None = None
     effective: EffectiveSize | None = None
     extras: dict[str, Any] = field(default_factory=dict)  # what the method tells about its own answer, as in JSON
+    returns: tuple[Floats, Floats] | None = None  # [n] what an episode may earn, and [n] how much each weighs
     value: float | None = None  # the estimate, where the members together know more than the mean of each on its own
     among: Callable[[NDArray[np.bool_]], "Estimated"] | None = None  # the same from some episodes' starts [E] alone
 
@@ -113,6 +114,7 @@ class Estimator:
     check: Callable[[Dataset, Policy], None] | None = None  # refuses what no need can say
     spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own
     sees_policy: bool = True  # whether the answer depends on the policy at all
+    tells_returns: bool = False  # whether it knows how returns spread, and not only their mean
     by_group: bool = False  # whether it can tell what the episodes of a group would earn: `Estimated.among`
     takes_horizon: bool = False  # whether it can answer for the first H steps alone, and so for γ = 1
 

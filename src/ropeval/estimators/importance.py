@@ -9,6 +9,7 @@ An episode that has ended keeps its last ratio and earns nothing more, so the su
 episodes. The ratios are those of the *logged* actions under both policies; their products are kept as sums of
 logarithms in double precision. π_b is the log's `log_probs` where it has them and is fitted where it has not.
 
+The law of the returns takes the weights of whole episodes, normalised, in all four (`return_distribution.py`).
 Nothing is assumed about the task, not even that it is Markov, and `is` and `pdis` are unbiased; but the weights of
 long episodes grow so unequal that one episode decides. The effective sample size, (Σρ)²/Σρ², says how many count.
 """
@@ -36,6 +37,7 @@ from ropeval.policies.policy import log_probs
 
 Rows = Float[Floats, " N"]
 PerEpisode = Float[Floats, "{self.count}"]
+PerEpisodeShare = Float[Floats, " E"]
 Counts = Int[Integers, " E"]
 LARGEST_LOG = 700.0  # of a number that a file can hold
 CUT_OFF = 0.05  # of the discounted horizon beyond the log's cut-offs
@@ -236,12 +238,14 @@ def estimate(
     rewards, episodes = problem.dataset.rewards[weights.rows].astype(np.float64), weights.episodes
     notes = (*weights.warnings, *cut_off_note(problem))
     effective = effective_sample(weights, per_decision)
+    share = episode_shares(weights, run)
+    returns = None if share is None else (episodes.summed(episodes.discount * rewards), share)
     with np.errstate(over="ignore", invalid="ignore"):  # a weight beyond 1e308 ends as "no estimate", with its warning
         averages = [average(log, rewards, episodes) for log in weights.log]
         if not weights.trained:
-            return exact(run, episodes.count, averages[0], warnings=notes, effective=effective)
+            return exact(run, episodes.count, averages[0], warnings=notes, effective=effective, returns=returns)
         estimated = by_counts(run, episodes.count, averages)
-    return replace(estimated, trained=weights.trained, warnings=notes, effective=effective)
+    return replace(estimated, trained=weights.trained, warnings=notes, effective=effective, returns=returns)
 
 
 def by_counts(run: Run, episodes: int, averages: Sequence[Averaged]) -> Estimated:
@@ -254,6 +258,19 @@ def by_counts(run: Run, episodes: int, averages: Sequence[Averaged]) -> Estimate
             return Estimated(np.array([average(count) if count.any() else np.nan for average, count in own]))
 
     return replace(among(np.ones(episodes, bool)), among=among)
+
+
+def episode_shares(weights: Weights, run: Run) -> PerEpisodeShare | None:
+    """How much each episode counts in the law of the returns, one in all: ρ_{T−1}/Σρ_{T−1}, the mean over members, each
+    on its own log. None where the policy takes no logged path."""
+    final = np.stack([weights.episodes.last(log, 0.0) for log in weights.log])  # [M, E]
+    if weights.trained and run.counts is not None:
+        final = np.where(run.counts > 0, final + np.log(np.maximum(run.counts, 1)), -np.inf)
+    final = final[np.isfinite(final.max(axis=1))]
+    if not len(final):
+        return None
+    share = np.exp(final - final.max(axis=1, keepdims=True))
+    return np.asarray((share / share.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
 # --- what speaks against them ---------------------------------------------------------------------------------

@@ -62,10 +62,10 @@ def log_side(log: Log, width: int | None) -> LogSide:
 
 
 def measure(problem: Problem) -> Coverage:
-    """Uses the next states of the log, for which the policy has been asked already."""
-    width = problem.pairs.logged.width
+    """In some next states of the log, since a policy acts where the last step has led."""
+    width = problem.answers.logged.width
     log = problem.log.once((log_side, width), lambda: log_side(problem.log, width))
-    chosen = log.scaled(problem.pairs.following[log.asked][:, 0])  # one action of the policy per state
+    chosen = log.scaled(problem.answers.after(log.asked))  # one action of the policy per state
     other = nearest(chosen, log.known, log.asked_episode, log.known_episode)
     edge = float(np.quantile(log.distances, SPREAD_LEVEL))
     return Coverage(

@@ -13,7 +13,8 @@ import numpy as np
 
 from ropeval.data import LogLike, Problem, load_dataset, make_problem
 from ropeval.errors import UserError
-from ropeval.estimators import ESTIMATORS
+from ropeval.estimators import ESTIMATORS, Estimated
+from ropeval.estimators.return_distribution import DEFAULT_LEVEL, distribution
 from ropeval.evaluation import coverage
 from ropeval.evaluation.conclude import conclude
 from ropeval.evaluation.diagnosis.diagnose import diagnose, evidence_of
@@ -98,7 +99,7 @@ def answer(
         **({"horizon": problem.horizon} if problem.horizon else {}),
         "members": options.members,
         "seed": options.seed,
-        "draws": problem.transitions.draws,
+        "draws": problem.answers.count,
         "resample": options.resample,
         **method.describe(),
     }
@@ -140,7 +141,7 @@ def answer(
         diagnosis=found,
         replicates=[finite_or_none(v) for v in said.replicates] if resamples else [],
         left_out=[int(i) for i in np.flatnonzero(said.left_out)],
-        extras=estimated.extras,
+        extras={**estimated.extras, **risk(estimated, options)},
         versus_log=None
         if returns is None
         else compare_with_log(said.value, said.replicates, said.interval, returns, resamples, level=options.level),
@@ -148,6 +149,13 @@ def answer(
         signs=read_signs(evidence, said),
         family=ESTIMATORS[method.estimator].family,
     )
+
+
+def risk(estimated: Estimated, options: Options) -> dict[str, Any]:
+    """How returns spread, where that is asked and the method knows."""
+    if estimated.returns is None or (options.risk is None and options.below is None):
+        return {}
+    return {"risk": distribution(*estimated.returns, options.risk or DEFAULT_LEVEL, options.below)}
 
 
 def _fingerprint_of_log(problem: Problem) -> str:
@@ -169,6 +177,6 @@ def _fingerprint(problem: Problem, method: str, config: dict[str, Any]) -> str:
 
 def _actions_hash(problem: Problem) -> str:
     """A function carries no hash of its own, but its answers on the initial states tell it apart."""
-    weight = problem.transitions.initial_weight
-    chances = b"" if weight is None else np.asarray(weight).tobytes()
-    return hashlib.sha256(problem.transitions.initial_block().tobytes() + chances).hexdigest()
+    pairs, weight = problem.answers.initial
+    chances = b"" if weight is None else weight.tobytes()
+    return hashlib.sha256(np.asarray(pairs[:], np.float32).tobytes() + chances).hexdigest()

@@ -28,7 +28,7 @@ def fit(problem: Problem, method: Method, run: Run) -> Fitted:
     if method.encoder is not None:
         encoded = ENCODERS[method.encoder](problem, method.configs[method.encoder], run)
         features, trained, remarks = encoded.transitions, encoded.trained, encoded.warnings
-        problem = replace(problem, transitions=features)
+        problem = replace(problem, features=features)
     estimated = ESTIMATORS[method.estimator](problem, method.configs[method.estimator], run)
     by_stage = {one.stage: one for one in (*trained, *estimated.trained)}
     return Fitted(problem, estimated, by_stage, features, remarks + estimated.warnings)

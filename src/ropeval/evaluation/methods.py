@@ -164,6 +164,12 @@ def _make_all(options: Options, wanted: Sequence[str]) -> list[Method]:
             if "steps" in entry.config.model_fields:
                 overrides[part] = {"steps": options.steps, **overrides.get(part, {})}
     methods = [make_method(name, overrides, options.preset) for name in dict.fromkeys(wanted)]
+    asked = [f"{name} is {value}" for name in ("risk", "below") if (value := getattr(options, name)) is not None]
+    if asked and not any(ESTIMATORS[method.estimator].tells_returns for method in methods):
+        raise UserError(
+            f"{asked[0]}, but {', '.join(m.name for m in methods)} cannot tell how returns spread; add a method that "
+            f"can: {', '.join(name for name, entry in ESTIMATORS.items() if entry.tells_returns)}"
+        )
     for method in methods:
         method.check_question(options.gamma, options.horizon)
     if options.tune and (options.horizon is not None or options.gamma == 1.0):

@@ -21,7 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 DEFAULT_LEVEL = 0.95
 DEFAULT_METHODS = ("mean-return", "fqe-clip", "world")
 Kind = Literal["percentile", "bca"]
-Preset = Literal["default", "paper"]
+Preset = Literal["default", "paper", "dope"]
 Words = Annotated[
     tuple[str, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else tuple(v) if isinstance(v, list) else v)
 ]
@@ -72,6 +72,18 @@ class Options(BaseModel):
         "again for more.",
         metavar="NAME=COLUMN[,COLUMN…]",
     )
+    risk: float | None = option(
+        None,
+        QUESTION,
+        "--risk",
+        "Also how bad the worst share of episodes is, e.g. 0.05: its best return and its mean, from methods that know "
+        "how returns spread (world).",
+        gt=0,
+        lt=1,
+    )
+    below: float | None = option(
+        None, QUESTION, "--below", "Also how likely an episode earns less than this.", allow_inf_nan=False
+    )
     by: str | None = option(
         None,
         QUESTION,
@@ -91,7 +103,11 @@ class Options(BaseModel):
     )
     steps: int | None = option(None, EFFORT, "--steps", "Training steps of everything that learns.", ge=1)
     preset: Preset = option(
-        "default", EFFORT, "--preset", "default: minutes on a laptop. paper: the paper's settings, for a GPU."
+        "default",
+        EFFORT,
+        "--preset",
+        "default: minutes on a laptop. paper: the paper's settings, for a GPU. dope: the fqe of the published deep OPE "
+        "benchmark, a million steps.",
     )
     tune: bool = option(
         False,

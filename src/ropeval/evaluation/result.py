@@ -173,6 +173,13 @@ class Estimate(ShownInNotebook):
     family: str = ""  # of the method, as `ropeval methods` lists it
     verdict: Verdict | None = None  # None: nothing is known, as of an estimate that diverged
 
+    @property
+    def support_in_words(self) -> str:
+        """How far the log speaks about what the policy does; empty where the method cannot tell."""
+        if "fallback" not in self.extras:
+            return ""
+        return f"support {self.extras['support']:.2f}, {self.extras['fallback']:.0%} from the log"
+
     def to_json(self, everything: bool = False) -> dict[str, Any]:
         """The row of `result.json`; with `everything`, also what is kept elsewhere or needed only on the way."""
         row = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -203,6 +210,8 @@ class Estimate(ShownInNotebook):
             lines[0] += f"  ({self.interval.level:.4g} interval {self.interval.low:.5g} … {self.interval.high:.5g})"
         elif self.lowest is not None and self.highest is not None and len(self.members) > 1:
             lines[0] += f"  (members {self.lowest:.5g} … {self.highest:.5g})"
+        if self.support_in_words:
+            lines.append(f"  {self.support_in_words}")
         if self.versus_log is not None:
             log, better = self.versus_log, self.versus_log.better
             chance = "" if better is None else f", better with probability {better:.2f}"

@@ -36,7 +36,7 @@ def method_table() -> Table:
         rules=rules[1:],
         left=3,
         caption=(
-            "error, seconds: medians on the suite's test split, in % from a log's worst to its best policy, "
+            "error, seconds: medians on the suite's test split, in % of the way from a log's worst policy to its best, "
             "and for all policies of a log; over as many logs as have been run, which are not the same for all."
         ),
     )

@@ -11,6 +11,7 @@ from ropeval.evaluation.result import Estimate, Finding, Ranking
 from ropeval.report.by_group import groups_table
 from ropeval.report.escape import escape
 from ropeval.report.log_summary import columns_table, facts_table
+from ropeval.report.risk import risk_sentence
 from ropeval.report.run_page.headline import best_first
 from ropeval.report.table import Table
 from ropeval.report.terminal import ranking_table, results_table
@@ -64,7 +65,9 @@ def _(log: Dataset) -> str:
 
 def _results(estimates: Sequence[Estimate], truth: Truth | None = None) -> str:
     sentences = list(dict.fromkeys(warning for estimate in estimates for warning in estimate.warnings))
-    return to_html(results_table(estimates, sentences, truth)) + _list(sentences)
+    risks = [sentence for estimate in estimates if (sentence := risk_sentence(estimate))]
+    spread = "".join(f"<p>{escape(sentence)}</p>" for sentence in risks)
+    return to_html(results_table(estimates, sentences, truth)) + _list(sentences) + spread
 
 
 def _list(sentences: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from ropeval.report.by_group import groups_table
 from ropeval.report.labels import number, shown
 from ropeval.report.narrow import fitted
 from ropeval.report.palette import SEVERITY_SIGNS
+from ropeval.report.risk import print_risk
 from ropeval.report.run_page.headline import best_first, headline_answers
 from ropeval.report.run_page.outcome import Outcome
 from ropeval.report.table import Cell, Table, Tone, Value
@@ -73,6 +74,7 @@ def comparison_text(results: Sequence[Estimate], rankings: Sequence[Ranking], tr
     console = Console(file=io.StringIO(), width=TEXT_WIDTH, color_system=None)
     with console.capture() as captured:
         print_results(results, console, truth)
+        print_risk(results, console)
         print_groups(results, console)
         print_ranking(rankings, console)
     return captured.get().rstrip()
@@ -101,8 +103,9 @@ def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: 
 
 
 def _method(result: Estimate) -> Cell:
-    """Its name, and how far it can be relied on."""
-    return Cell(result.method, below=result.verdict.word if result.verdict else "")
+    """Its name, and below it how far it can be relied on, and how far the log speaks about what the policy does."""
+    verdict = result.verdict.word if result.verdict else ""
+    return Cell(result.method, below=", ".join(filter(None, [verdict, result.support_in_words])))
 
 
 def _truth_cells(result: Estimate, truth: Truth) -> tuple[Value, str]:

@@ -1,10 +1,11 @@
 """Exploring: what is taken is as likely as it says."""
 
+import jax
 import numpy as np
 import pytest
 
 from ropeval.bench.data.exploring import ExploringPolicy
-from ropeval.policies import CategoricalMLP, GaussianMLP
+from ropeval.policies import CallablePolicy, CategoricalMLP, GaussianMLP
 from ropeval.policies.policy import Space
 
 rng = np.random.default_rng(0)
@@ -47,3 +48,28 @@ def test_its_hash_knows_how_often_it_explores():
     inner = CategoricalMLP([], LAYER)
     hashes = {inner.sha256, ExploringPolicy(inner, 0.1).sha256, ExploringPolicy(inner, 0.2).sha256}
     assert len(hashes) == 3
+
+
+@pytest.mark.parametrize("mode", ["mean", "stochastic"])
+def test_inside_a_program_it_explores_as_often(mode):
+    policy = ExploringPolicy(CategoricalMLP([], LAYER, mode), 0.3).fitted(DISCRETE)
+    compiled = policy.compiled()
+    drawn = np.asarray(compiled.act(compiled.params, SEEN, jax.random.key(0)))
+    said = np.exp([policy.log_prob(SEEN[:1], np.array([action]))[0] for action in range(3)])
+    assert drawn.dtype == np.int32
+    np.testing.assert_allclose(np.bincount(drawn, minlength=3) / len(SEEN), said, atol=4 * 0.5 / len(SEEN) ** 0.5)
+
+
+def test_inside_a_program_it_explores_a_box():
+    inner = GaussianMLP([], LAYER, (np.zeros((3, 2), np.float32), np.zeros(3, np.float32)), mode="mean")
+    compiled = ExploringPolicy(inner, 0.2).fitted(BOX).compiled()
+    drawn = np.asarray(compiled.act(compiled.params, SEEN, jax.random.key(0)))
+    own = inner.sample(SEEN[:1], np.random.default_rng(0))
+    explored = (np.abs(drawn - own) > 1e-5).any(axis=1)
+    assert explored.mean() == pytest.approx(0.2, abs=0.01)
+    assert (drawn[explored].min(axis=0) < -0.99).all()  # anywhere in the box
+    assert (drawn[explored].max(axis=0) > 0.99).all()
+
+
+def test_around_a_function_there_is_no_program():
+    assert ExploringPolicy(CallablePolicy(lambda o: o, deterministic=True), 0.2).fitted(DISCRETE).compiled() is None

@@ -61,16 +61,6 @@ def test_noise_is_found_where_there_is_some(noise, noisy):
     np.testing.assert_allclose(drawn.mean(axis=1), 0, atol=1e-5)
 
 
-def test_replayed_episodes_earn_what_they_earned():
-    """Within a tenth of how much episodes differ, at one step and at ten; no episode is longer."""
-    world = simulator_of(LinearQuadratic(noise=0.0).log(EPISODES), chosen=SMALL)
-    assert [replay.steps for replay in world.replays] == [1, 10]
-    for replay in world.replays:
-        assert replay.predicted == pytest.approx(replay.logged, abs=0.1 * replay.logged_std)
-        assert replay.error < 0.2 * replay.logged_std
-        assert replay.episodes == 64
-
-
 def test_a_broken_member_has_no_say():
     """One member's learning rate is absurd. What is left is what the other one would have said alone."""
     log = tiny_log("continuous")

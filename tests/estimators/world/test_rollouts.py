@@ -99,7 +99,7 @@ def constant_simulator(rewards, hazards) -> Simulator:
     outputs = jnp.stack([jnp.array([stays[0], r, np.log(p / (1 - p))]) for r, p in zip(scaled, hazards, strict=True)])
     return Simulator(
         Constant(outputs), Constant(jnp.zeros((2, 1))), jnp.full(2, 0.5), units, jnp.ones(3), jnp.zeros((3, 1, 1)),
-        jnp.float32(3), jnp.float32(1), jnp.float32(-9), jnp.float32(9),
+        jnp.float32(3), jnp.float32(1), jnp.float32(-9), jnp.float32(9), jnp.array([0]),
     )  # fmt: skip
 
 

@@ -16,8 +16,11 @@ DISCOUNT = GAMMA ** np.arange(STEPS + 1)
 def rollouts(apart, rewards=(1.0, 3.0, 2.0), log_value=50.0) -> Rollouts:
     """Two members and both together, each with a reward of its own at every step; V_b is the same everywhere."""
     apart = np.broadcast_to(apart, (STEPS + 1, WALKERS))
-    weight = np.repeat(DISCOUNT[:, None], WALKERS, axis=1)
-    return Rollouts(DISCOUNT[:, None] * np.array(rewards), DISCOUNT[:, None] * np.full(3, log_value), weight, apart)
+    alike = np.ones((STEPS + 1, WALKERS))
+    return Rollouts(
+        DISCOUNT[:, None] * np.array(rewards), DISCOUNT[:, None] * np.full(3, log_value), DISCOUNT,
+        alike, rewards[-1] * alike, log_value * alike, apart, np.zeros((*alike.shape, 1)),
+    )  # fmt: skip
 
 
 def test_where_members_agree_the_number_is_the_simulators():
@@ -71,7 +74,7 @@ def test_what_has_ended_does_not_count():
     apart = np.zeros((STEPS + 1, WALKERS))
     apart[1:, :2] = 9.0
     found = rollouts(apart)
-    found.joint_weight[1:, :2] = 0.0
+    found.joint_running[1:, :2] = 0.0
     assert answer(found, GOOD, doubt=5.0).support == pytest.approx(1.0)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ropeval.estimators.world.network import Prediction
-from ropeval.estimators.world.rollouts import _next_state
+from ropeval.estimators.world.rollouts import next_state
 from ropeval.estimators.world.units import find_choices, make_units
 from tests.estimators.world.logs import log_of
 from tests.problems import Chain, LinearQuadratic
@@ -122,7 +122,7 @@ TOGETHER, STEPS = 64, 3
 
 @jax.jit
 def following(units, noise, keys, states, found):
-    return jax.vmap(_next_state, in_axes=(None, None, 0, 0, 0))(units, noise, keys, states, found)
+    return jax.vmap(next_state, in_axes=(None, None, 0, 0, 0))(units, noise, keys, states, found)
 
 
 @pytest.mark.parametrize("kind", MIXED)

@@ -32,9 +32,33 @@ def ask(log, policy, gamma=0.9, members=2, chosen=QUICK, method="world", **optio
 def test_lands_on_the_chain(right):
     """Within 0.05 of values of about 0.3 and 0.6, for stochastic and deterministic policies, from one-hot states."""
     chain = Chain(size=3, gamma=0.8)
-    found = ask(chain.log(500, length=20), chain.policy(right), gamma=0.8, chosen=SMALL)
+    log = chain.log(500, length=20)
+    found = ask(log, chain.policy(right), gamma=0.8, chosen=SMALL, risk=0.1, below=0.5)
     assert found.value == pytest.approx(chain.values(right)[1], abs=0.05)
     assert found.extras["fallback"] < 0.01
+    check_risk(found, chain, right)
+    for replay in found.extras["replays"]:  # step by step, since chance plays a part; what ended counts up to there
+        assert replay["predicted"] == pytest.approx(replay["logged"], abs=0.1)
+        assert not replay["open_loop"]
+    alive = np.array(found.extras["survival"]["share"])
+    assert (np.diff(alive) <= 0).all()
+    assert alive[0] == 1.0
+
+
+def check_risk(found, chain, right):
+    """Quantiles, the mean of the worst tenth and the chance of less than 0.5, against played episodes of the chain
+    itself. Their returns lie on few values, with gaps: a quantile may fall on the neighbour."""
+    played = chain.log(4000, length=60, right=right, seed=7)
+    time = np.arange(len(played)) - np.repeat(played.starts[:-1], np.diff(played.starts))
+    returns = np.add.reduceat(chain.gamma**time * played.rewards, played.starts[:-1])
+    risk = found.extras["risk"]
+    assert risk["mean"] == pytest.approx(found.extras["simulated"], rel=1e-6)
+    assert risk["below"]["probability"] == pytest.approx((returns < 0.5).mean(), abs=0.05)
+    worst = np.sort(returns)[: len(returns) // 10]
+    assert risk["cvar"] == pytest.approx(worst.mean(), abs=0.08)
+    for share, value in risk["quantiles"].items():
+        low, high = np.quantile(returns, [max(0, float(share) - 0.05), min(1, float(share) + 0.05)])
+        assert low - 0.05 <= value <= high + 0.05, share
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.5])

@@ -185,3 +185,19 @@ def test_steps_of_a_long_log_are_taken_as_they_weigh(monkeypatch):
     assert len(some) == 500
     assert np.average(values[some], weights=alike) == pytest.approx(np.average(values, weights=weight), abs=0.02)
     assert len(everything) == 1000
+
+
+def test_replays_that_are_far_off(calm):
+    """At 10 or 50 steps, by a quarter of what they earned and of how much they differ; single steps tell little."""
+    told = {"steps": 10, "predicted": 70.0, "logged": 100.0, "logged_std": 20.0, "error": 31.0, "held_out": True}
+
+    def found(**other):
+        return about_fit.replay(replace(calm, estimated=replace(calm.estimated, extras={"replays": [told | other]})))
+
+    assert "that its members had not seen, replayed in it, earn 70 in their first 10 steps" in found().message
+    assert found().numbers["error"] == 31.0
+    assert "had not seen" not in found(held_out=False).message
+    assert found(predicted=80.0) is None
+    assert found(steps=1) is None
+    assert found(logged_std=200.0) is None
+    assert about_fit.replay(calm) is None

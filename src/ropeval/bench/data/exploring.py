@@ -1,7 +1,7 @@
 """A policy that explores: every so often it takes any action at all."""
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from ropeval.policies.networks import digest
 from ropeval.policies.policy import Policy, Space
 from ropeval.policies.uniform import UniformPolicy
+
+if TYPE_CHECKING:
+    from ropeval.policies.compiled import CompiledPolicy
 
 
 class ExploringPolicy(Policy):
@@ -48,6 +51,26 @@ class ExploringPolicy(Policy):
             own = np.where(chosen == actions, 0.0, -np.inf)
         any_action = self._uniform.log_prob(observations, actions)
         return np.asarray(np.logaddexp(np.log1p(-self._epsilon) + own, np.log(self._epsilon) + any_action))
+
+    def compiled(self) -> "CompiledPolicy | None":
+        import jax
+        import jax.numpy as jnp
+
+        from ropeval.policies.compiled import CompiledPolicy, PureFunction
+
+        own, uniform = self._policy.compiled(), self._uniform.compiled()
+        if own is None or uniform is None:
+            return None
+
+        def act(params: Any, observations: jax.Array, key: jax.Array) -> jax.Array:
+            toss, first, second = jax.random.split(key, 3)
+            chosen = own.act(params["own"], observations, first)
+            anything = uniform.act(params["uniform"], observations, second)
+            explores = jax.random.uniform(toss, (len(observations),)) < params["epsilon"]
+            return jnp.where(explores.reshape(-1, *[1] * (chosen.ndim - 1)), anything, chosen)
+
+        params = {"own": own.params, "uniform": uniform.params, "epsilon": np.float32(self._epsilon)}
+        return CompiledPolicy(params, PureFunction(("exploring", own.act.name, uniform.act.name), act))
 
     @property
     def sha256(self) -> str | None:

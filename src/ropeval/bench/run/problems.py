@@ -5,6 +5,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import numpy as np
+
 from ropeval.bench.data.task_data import TaskData
 from ropeval.bench.run.study import Study
 from ropeval.data import Log, Problem
@@ -67,5 +69,4 @@ class Problems:
 
 def _bytes(problem: Problem) -> int:
     """Of a policy's features, as they would be held; a log that is streamed from disk takes less."""
-    held = problem.transitions
-    return 4 * held.size * held.draws * held.dim
+    return 4 * int(np.prod(problem.answers.logged.shape)) * problem.answers.count

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Transitions
 from ropeval.data.returns import discounted_steps
-from ropeval.data.streaming import take
+from ropeval.estimators.world.log_paths import LogPaths, important_columns, log_paths
 from ropeval.estimators.world.network import (
     Prediction,
     Sizes,
@@ -25,7 +25,9 @@ from ropeval.estimators.world.network import (
     make_value_learner,
     predict,
 )
-from ropeval.estimators.world.rollouts import Simulator, Walkers, advance
+from ropeval.estimators.world.replays import Replay, replay_log
+from ropeval.estimators.world.reward_noise import RewardNoise, make_reward_noise
+from ropeval.estimators.world.rollouts import Simulator
 from ropeval.estimators.world.rows import world_rows
 from ropeval.estimators.world.units import Units, make_units
 from ropeval.learning.engine import Run, Trained, train
@@ -41,20 +43,7 @@ NOISY = 0.05  # of a change's variance left unexplained on held-out rows, and
 NOISE_OVER_ERROR = 3.0  # so many times what the members disagree about: then it is noise, and not the model's error
 POOL = 4096  # residuals kept to draw noise from
 UNFINISHED = 0.03  # of a return's weight beyond a time-out, from which on it says too little about V_b
-REPLAYED = 64  # logged episodes that are replayed
-REPLAY_STEPS = (1, 10, 50, 200)
 BLOCK = 4096
-
-
-class Replay(NamedTuple):
-    """Sums of rewards over the first steps of logged episodes: what was logged, what the simulator says."""
-
-    steps: int
-    episodes: int
-    logged: float  # mean
-    predicted: float
-    logged_std: float  # over episodes
-    error: float  # mean |predicted − logged|
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +53,9 @@ class World:
     good: NDArray[np.bool_]  # [M] members whose networks are sound
     sizes: Sizes
     noisy: tuple[int, ...]  # columns whose changes are drawn with noise
+    reward_noise: RewardNoise | None  # where rewards scatter
     replays: tuple[Replay, ...]
+    paths: LogPaths  # what the log shows of what rollouts show
 
     @property
     def stochastic(self) -> bool:
@@ -72,8 +63,15 @@ class World:
 
 
 def build(
-    dataset: Dataset, gamma: float, sizes: Sizes, learning_rate: float, run: Run, horizon: int | None = None
+    dataset: Dataset,
+    gamma: float,
+    sizes: Sizes,
+    learning_rate: float,
+    run: Run,
+    horizon: int | None = None,
+    shown: int = 1,
 ) -> World:
+    """`horizon`: steps that count, None: all; `shown`: steps of the pictures."""
     units = make_units(dataset)
     data = world_rows(dataset, units)
     hyper = {"learning_rate": run.spread("learning_rate", learning_rate)}
@@ -91,11 +89,14 @@ def build(
     look = _look_at_log(nets, weights, units, data, dataset, run)
     simulator = Simulator(
         nets, _sound(value_trained.state.target, good), weights, units,
-        jnp.asarray(look.usual), jnp.asarray(look.noise), *returns.scale,
+        jnp.asarray(look.usual), jnp.asarray(look.noise), *returns.scale, jnp.zeros(0, int),
     )  # fmt: skip
+    columns = important_columns(simulator, dataset)
+    simulator = simulator._replace(pictured=jnp.asarray(columns))
     noisy = tuple(column for column, is_ in zip(units.moving, look.noisy, strict=True) if is_)
-    replays = replay_log(simulator, dataset, run)
-    return World(simulator, (trained, value_trained), good, sizes, noisy, replays)
+    replays = replay_log(simulator, dataset, run, open_loop=not (noisy or units.values))
+    paths = log_paths(dataset, columns, shown)
+    return World(simulator, (trained, value_trained), good, sizes, noisy, look.reward_noise, replays, paths)
 
 
 def log_value_steps(steps: int) -> int:
@@ -181,6 +182,7 @@ class Look(NamedTuple):
         Floats  # [M + 1, P, D] residuals of rows that a member has not seen; the last ones are the joint prediction's
     )
     noisy: NDArray[np.bool_]  # [D]
+    reward_noise: RewardNoise | None
 
 
 def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dataset: Dataset, run: Run) -> Look:
@@ -190,20 +192,30 @@ def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dat
     unseen = _unseen(dataset, run, rows) & sound
     asked = np.where(unseen.any(axis=0), unseen, sound)  # of a row that all have seen, all are asked
     share = jnp.asarray(asked / np.maximum(1, asked.sum(axis=0)), jnp.float32)
-    apart, residual, variance = _compare(nets, weights, units, some.x, some.next_x[:, 0], share)
+    apart, residual, variance, reward = _compare(nets, weights, units, some.x, some.next_x[:, 0], share)
     usual = np.maximum(np.quantile(np.asarray(apart), USUAL, axis=0), LEAST_APART).astype(np.float32)
     goes_on = ~dataset.terminations[rows]
+    rewards = _reward_noise(np.asarray(reward, np.float64), np.asarray(some.reward, np.float64), goes_on, units)
     silent = np.zeros((run.members + 1, 1, len(units.moving)), np.float32)
     if not units.moving or not goes_on.any():
-        return Look(usual, silent, np.zeros(len(units.moving), bool))
+        return Look(usual, silent, np.zeros(len(units.moving), bool), rewards)
     left = (np.asarray(residual)[goes_on] ** 2).mean(axis=0)
     noisy = (left > NOISY) & (left > NOISE_OVER_ERROR * np.asarray(variance)[goes_on].mean(axis=0))
     if not noisy.any():
-        return Look(usual, silent, noisy)
+        return Look(usual, silent, noisy, rewards)
     drawn = np.flatnonzero(goes_on)[:: max(1, int(goes_on.sum()) // POOL)]
     own = np.asarray(_own_residuals(nets, units, some.x[drawn], some.next_x[drawn, 0]))  # [M, p, D]
     pools = [_pool(one[new] if new.any() else one, noisy) for one, new in zip(own, unseen[:, drawn], strict=True)]
-    return Look(usual, np.stack([*pools, _pool(np.asarray(residual)[drawn], noisy)]), noisy)
+    return Look(usual, np.stack([*pools, _pool(np.asarray(residual)[drawn], noisy)]), noisy, rewards)
+
+
+def _reward_noise(told: Doubles, logged: Doubles, goes_on: NDArray[np.bool_], units: Units) -> RewardNoise | None:
+    """From standardised rewards [n] and what is told of them [n, 2]: the mean, and the members' variance around it."""
+    left = float(((logged - told[:, 0]) ** 2).mean())
+    if not left > NOISY or not left > NOISE_OVER_ERROR * float(told[:, 1].mean()):
+        return None
+    mean, std = float(units.reward_mean), float(units.reward_std)
+    return make_reward_noise(mean + std * told[:, 0], mean + std * logged, goes_on)
 
 
 def _pool(residual: Floats, noisy: NDArray[np.bool_]) -> Floats:
@@ -228,62 +240,20 @@ def _unseen(dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> NDArray[np.b
 
 @jax.jit
 def _compare(nets: Any, weights: Array, units: Units, x: Array, outcome: Array, asked: Array) -> tuple[Array, ...]:
-    """Of rows [n]: disagreement [n, 3], residual and members' variance of the changes [n, D] (D = 0: one zero).
+    """Of rows [n]: disagreement [n, 3], residual and members' variance of the changes [n, D] (D = 0: one zero), and
+    of the reward its mean and the members' variance [n, 2].
 
     `asked` [M, n]: weights of the members whose mean the residual is taken from.
     """
 
-    def one(given: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+    def one(given: tuple[Array, Array, Array]) -> tuple[Array, ...]:
         x, outcome, own = given
         every: Prediction = jax.vmap(lambda net: predict(net, units, x))(nets)
+        reward = jnp.stack([own @ every.reward, weights @ (every.reward - weights @ every.reward) ** 2])
         if not units.moving:
-            return disagreement(every, weights), jnp.zeros(1), jnp.zeros(1)
+            return disagreement(every, weights), jnp.zeros(1), jnp.zeros(1), reward
         change = own @ every.change
         spread = weights @ (every.change - (weights @ every.change)[None]) ** 2
-        return disagreement(every, weights), outcome[: len(units.moving)] - change, spread
+        return disagreement(every, weights), outcome[: len(units.moving)] - change, spread, reward
 
     return jax.lax.map(one, (x, outcome, asked.T), batch_size=BLOCK)
-
-
-# --- logged episodes, replayed with their own actions ---------------------------------------------------------
-
-
-def replay_log(world: Simulator, dataset: Dataset, run: Run) -> tuple[Replay, ...]:
-    """Open loop, from the first states of logged episodes, by the mean of all members' predictions."""
-    lengths = np.diff(dataset.starts)
-    found = []
-    for steps in REPLAY_STEPS:
-        first = dataset.starts[:-1][lengths >= steps]
-        first = first[:: max(1, len(first) // REPLAYED)][:REPLAYED]
-        if len(first) < 2:
-            break
-        if len(first) < REPLAYED:  # one shape, one program
-            first = np.resize(first, REPLAYED)
-        rows = first[None] + np.arange(steps)[:, None]  # [T, K]
-        actions = take(dataset.actions, rows.reshape(-1)).reshape(*rows.shape, *dataset.actions.shape[1:])
-        predicted = np.asarray(_replay(world, jnp.asarray(take(dataset.observations, first)), jnp.asarray(actions)))
-        logged = dataset.rewards[rows].sum(axis=0, dtype=np.float64)
-        found.append(
-            Replay(
-                steps, len(np.unique(first)), float(logged.mean()), float(predicted.mean()), float(logged.std()),
-                float(np.abs(predicted - logged).mean()),
-            )
-        )  # fmt: skip
-    return tuple(found)
-
-
-@jax.jit
-def _replay(world: Simulator, states: Array, actions: Array) -> Array:
-    """[K] sums of rewards for first states [K, S] and actions [T, K, …], by the joint prediction."""
-    members = len(world.weights)
-
-    def step(walkers: Walkers, given: tuple[Array, Array]) -> tuple[Walkers, Array]:
-        time, actions = given
-        alike = jnp.broadcast_to(actions[None], (members + 1, *actions.shape))
-        keys = jax.random.split(jax.random.key(time), members + 1)
-        walkers, moment = advance(world, walkers, alike, keys)
-        return walkers, moment.reward[-1]
-
-    start = Walkers(jnp.broadcast_to(states[None], (members + 1, *states.shape)), jnp.ones((members + 1, len(states))))
-    _, rewards = jax.lax.scan(step, start, (jnp.arange(len(actions)), actions))
-    return rewards.sum(axis=0)

@@ -12,7 +12,7 @@ Both see the same states and the same noise.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -45,6 +45,7 @@ class Simulator(NamedTuple):
     value_std: Array
     value_low: Array
     value_high: Array
+    pictured: Array  # [k] columns whose way along the rollouts is kept
 
 
 class Moment(NamedTuple):
@@ -54,6 +55,7 @@ class Moment(NamedTuple):
     weight: Array  # [M + 1, R] c_t
     log_value: Array  # [M + 1, R] V_b of the state
     apart: Array  # [R] disagreement along the joint rollouts, in units of the usual; no less where actions are beyond
+    pictured: Array  # [R, k] columns of the joint rollouts' states
 
 
 class Walkers(NamedTuple):
@@ -73,7 +75,7 @@ def advance(world: Simulator, walkers: Walkers, actions: Array, keys: Array) -> 
     apart = jax.vmap(disagreement, in_axes=(1, None))(every, world.weights)  # [R, 3]
     found: Prediction = jax.tree.map(lambda a, b: jnp.concatenate([a, b[None]]), own, joint)  # [M + 1, R, …]
     draws = jax.vmap(lambda key: jax.random.split(key, states.shape[1]))(keys)
-    group = jax.vmap(partial(_next_state, units), in_axes=(None, 0, 0, 0))
+    group = jax.vmap(partial(next_state, units), in_axes=(None, 0, 0, 0))
     following = jax.vmap(group)(world.noise, draws, states, found)
     reward = units.reward_mean + units.reward_std * found.reward
     moment = Moment(
@@ -81,11 +83,12 @@ def advance(world: Simulator, walkers: Walkers, actions: Array, keys: Array) -> 
         walkers.weight,
         log_values(world, states),
         jnp.maximum((apart / world.usual[None]).max(axis=-1), BEYOND * jax.vmap(units.beyond)(actions[members])),
+        states[members][:, world.pictured],
     )
     return Walkers(following, walkers.weight * (1.0 - found.end)), moment
 
 
-def _next_state(units: Units, noise: Array, key: Array, state: Array, found: Prediction) -> Array:
+def next_state(units: Units, noise: Array, key: Array, state: Array, found: Prediction) -> Array:
     """Of one rollout: [S]."""
     following = state
     if units.moving:
@@ -147,12 +150,27 @@ def _host_step(
 
 @dataclass(frozen=True, eq=False)
 class Rollouts:
-    """Means over the rollouts at every time: [T, M + 1], the joint ones last; of these, what tells support: [T, R]."""
+    """Means over the rollouts at every time: [T, M + 1], the joint ones last; and these one by one: [T, R]."""
 
     reward: Doubles  # [T, M + 1] E[γ^t c_t r_t]
     log_value: Doubles  # [T, M + 1] E[γ^t c_t V_b(s_t)]
-    joint_weight: Doubles  # [T, R] γ^t c_t
+    discount: Doubles  # [T] γ^t
+    joint_running: Doubles  # [T, R] c_t, the probability that it has not ended
+    joint_reward: Doubles  # [T, R] r_t and
+    joint_log_value: Doubles  # [T, R] V_b(s_t), if it has not
     apart: Doubles  # [T, R] disagreement, in units of the usual
+    pictured: Doubles  # [T, R, k] some columns of the states
+
+    def within(self, horizon: int) -> "Rollouts":
+        """The first steps alone, after which nothing is worth anything."""
+        cut = Rollouts(*(getattr(self, each.name)[: horizon + 1].copy() for each in fields(self)))
+        cut.log_value[horizon:], cut.joint_log_value[horizon:] = 0.0, 0.0
+        return cut
+
+    @property
+    def joint_weight(self) -> Doubles:
+        """[T, R] γ^t c_t"""
+        return self.discount[:, None] * self.joint_running
 
 
 def roll_out(
@@ -180,7 +198,12 @@ def roll_out(
         moments.append(jax.device_get(seen))
         if report:
             report((time + length) / (horizon + 1))
-    rewards, running, of_log, apart = (np.concatenate(part).astype(np.float64) for part in zip(*moments, strict=True))
-    discount = gamma ** np.arange(horizon + 1, dtype=np.float64)[:, None, None]
-    weight = discount * running  # [T, M + 1, R]
-    return Rollouts((weight * rewards).mean(axis=-1), (weight * of_log).mean(axis=-1), weight[:, -1], apart)
+    rewards, running, of_log, apart, pictured = (
+        np.concatenate(part).astype(np.float64) for part in zip(*moments, strict=True)
+    )
+    discount = gamma ** np.arange(horizon + 1, dtype=np.float64)
+    weight = discount[:, None, None] * running  # [T, M + 1, R]
+    return Rollouts(
+        (weight * rewards).mean(axis=-1), (weight * of_log).mean(axis=-1), discount,
+        running[:, -1], rewards[:, -1], of_log[:, -1], apart, pictured,
+    )  # fmt: skip

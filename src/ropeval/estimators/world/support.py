@@ -39,15 +39,14 @@ class Answer:
 
 def answer(found: Rollouts, good: NDArray[np.bool_], doubt: float, horizon: int | None = None) -> Answer:
     """`good` [M]: members whose networks are sound; `horizon`: steps that count; None: all, the last ones by V_b."""
-    if horizon is None:
-        to_the_end = found.reward[:-1].sum(axis=0) + found.log_value[-1]  # [M + 1]
-    else:
-        found = Rollouts(*(each[:horizon] for each in (found.reward, found.log_value, found.joint_weight, found.apart)))
-        to_the_end = found.reward.sum(axis=0)
+    found = found if horizon is None else found.within(horizon)
+    to_the_end = found.reward[:-1].sum(axis=0) + found.log_value[-1]  # [M + 1]
     members, simulated = np.where(good, to_the_end[:-1], np.nan), float(to_the_end[-1])
     log_value = float(found.log_value[0, -1])
-    weight = found.joint_weight / found.joint_weight.sum()  # [T, R] of the discounted time
-    apart = float((weight * np.minimum(found.apart, FAR)).sum())
+    counted = slice(horizon)
+    weight = found.joint_weight[counted] / found.joint_weight[counted].sum()  # [T, R] of the discounted time
+    disagreed = found.apart[counted]
+    apart = float((weight * np.minimum(disagreed, FAR)).sum())
     trusted = 1.0 / (1.0 + (apart / doubt) ** STEEPNESS)
     return Answer(
         value=trusted * simulated + (1.0 - trusted) * log_value,
@@ -55,7 +54,7 @@ def answer(found: Rollouts, good: NDArray[np.bool_], doubt: float, horizon: int 
         members=members,
         log_value=log_value,
         spread=float(members[good].std(ddof=1)) if good.sum() > 1 else 0.0,
-        support=float(weight[found.apart <= 1.0].sum()),
+        support=float(weight[disagreed <= 1.0].sum()),
         fallback=1.0 - trusted,
         apart=apart,
     )

@@ -22,6 +22,7 @@ OVERFITTED = 1.5  # rms of the residual on unseen episodes, against that on seen
 RESIDUAL_SHARE, RESIDUAL_ERRORS = 0.1, 4.0  # what is worth so much of q's own size, and so many standard errors
 RESIDUAL_ROWS = 4_000
 FALLEN_BACK = (0.1, 0.5)  # share of an estimate that is the log's own: worth a warning, and a guess
+REPLAYED, FAR_OFF = (10, 50), 0.25  # steps of a replay that a simulator is judged by, and how far off is too far
 SUPPORTED = (0.8, 0.3)  # share of the rollouts that the log speaks about, likewise
 
 
@@ -90,6 +91,23 @@ def support(e: Evidence) -> Finding | None:
         "read it as a guess" if severe else "read it with care, and log more of what the policy does",
         {name: told[name] for name in ("support", "fallback", "apart")},
     )
+
+
+def replay(e: Evidence) -> Finding | None:
+    """Logged episodes with their own actions must earn in a simulator what they earned."""
+    for told in e.estimated.extras.get("replays", []):
+        off = abs(told["predicted"] - told["logged"])
+        if told["steps"] in REPLAYED and off > FAR_OFF * max(told["logged_std"], abs(told["logged"])):
+            which = "logged episodes that its members had not seen" if told.get("held_out") else "logged episodes"
+            return Finding(
+                "replay",
+                "warning",
+                f"{which}, replayed in it, earn {told['predicted']:.4g} in their first {told['steps']} steps, "
+                f"where they earned {told['logged']:.4g}: the simulator has not learned the task",
+                "train it longer (--steps), or believe another method",
+                {name: float(told[name]) for name in ("steps", "predicted", "logged", "logged_std", "error")},
+            )
+    return None
 
 
 def collapse(e: Evidence) -> Finding | None:

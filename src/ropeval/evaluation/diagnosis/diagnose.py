@@ -4,6 +4,7 @@ code                    fires where
 divergence              members, or resampled logs, have no finite or no sane estimate
 out-of-bounds           the estimate, or a member, is more than the logged rewards allow
 support                 a simulator left what the log shows, and went over to the log's own value
+replay                  logged episodes do not earn in a simulator what they earned
 collapse                the representation hardly tells states apart
 coverage                the policy does what the log does not show
 effective-sample-size   always, with importance weights; a warning where a few episodes decide, or weights look wrong
@@ -32,6 +33,7 @@ CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
     about_fit.divergence,
     about_fit.out_of_bounds,
     about_fit.support,
+    about_fit.replay,
     about_fit.collapse,
     about_log.coverage,
     about_log.effective_sample_size,

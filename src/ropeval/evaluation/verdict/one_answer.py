@@ -77,7 +77,7 @@ def _error(one: Estimate) -> float:
 
 
 def _place(one: Estimate) -> int:
-    return WORDS.index(one.verdict.word) if one.verdict else len(WORDS)  # type: ignore[arg-type]
+    return WORDS.index(one.verdict.word) if one.verdict else len(WORDS)
 
 
 def _blend(some: Sequence[Estimate]) -> Answer:

@@ -13,6 +13,7 @@ from ropeval.report.labels import shown
 from ropeval.report.run_page.citation import citation
 from ropeval.report.run_page.coverage import distance_chart, map_chart
 from ropeval.report.run_page.headline import answer, best_first, headline_method
+from ropeval.report.run_page.may_happen import add_may_happen, simulated
 from ropeval.report.run_page.notes import notes
 from ropeval.report.run_page.outcome import Outcome, read_outcome
 from ropeval.report.run_page.training import MOST_POLICIES, estimates_chart, feature_chart, feature_table, loss_chart
@@ -52,6 +53,7 @@ def run_page(outcome: Outcome) -> Page:
     _add_groups(page, outcome)
     _add_warnings(page, outcome)
     _add_ranking(page, outcome)
+    _add_may_happen(page, outcome)
     _add_coverage(page, outcome)
     _add_training(page, outcome)
     _add_features(page, outcome)
@@ -155,6 +157,13 @@ def _pairs(ranking: Ranking) -> Table:
     ]
     caption = "Probability that the row's policy beats the column's"
     return Table(["worth more than", *map(shown, ranking.policies)], rows, caption=caption)
+
+
+def _add_may_happen(page: Page, outcome: Outcome) -> None:
+    if simulated(outcome) or any(e.extras.get("risk") for e in outcome.estimates):
+        add_may_happen(
+            page.section("What may happen", "A value is a mean; single episodes earn more or less."), outcome
+        )
 
 
 def _add_coverage(page: Page, outcome: Outcome) -> None:

@@ -50,6 +50,10 @@ def _series(estimate: Estimate, legend: dict[str, Entry]) -> Series:
 
 
 def _in_words(estimate: Estimate) -> str:
+    return ", ".join(filter(None, [_interval_in_words(estimate), estimate.support_in_words]))
+
+
+def _interval_in_words(estimate: Estimate) -> str:
     if estimate.value is None:
         return "diverged"
     value = number(estimate.value)
@@ -98,11 +102,15 @@ def _caption(outcome: Outcome) -> str:
 
 def _table(outcome: Outcome) -> Table:
     columns = ["policy", "method", "estimate", "interval from", "to", "lowest member", "highest"]
+    told = any(e.support_in_words for e in outcome.estimates)
+    columns += ["support", "share from the log"] if told else []
     rows: list[list[Value]] = []
     for e in outcome.estimates:
         low, high = (e.interval.low, e.interval.high) if e.interval else (None, None)
         value = "diverged" if e.value is None else number(e.value)
         rows.append([e.policy, e.method, value, low, high, e.lowest, e.highest])
+        if told:
+            rows[-1] += [e.extras.get("support"), e.extras.get("fallback")]
         if outcome.truth:
             rows[-1].append(outcome.truth.get(e.policy))
     return Table([*columns, "true value"] if outcome.truth else columns, rows)

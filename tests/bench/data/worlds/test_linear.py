@@ -1,5 +1,8 @@
 """The linear-quadratic world: matrix algebra against rollouts."""
 
+from typing import Any
+
+import jax
 import numpy as np
 import pytest
 
@@ -36,3 +39,12 @@ def test_no_gain_near_riccatis_is_better():
 def test_only_linear_policies_have_an_answer_there():
     with pytest.raises(UserError, match="only linear policies"):
         linear.answer(UniformPolicy(-1, 1), linear.GAMMA, 10)
+
+
+def test_a_linear_policy_inside_a_program():
+    policy: Any = linear.policies.good
+    compiled = policy.compiled()
+    seen = np.random.default_rng(0).standard_normal((20_000, 4)).astype(np.float32)
+    noise = np.asarray(compiled.act(compiled.params, seen, jax.random.key(0))) + seen @ policy.gain.T
+    np.testing.assert_allclose(noise.mean(axis=0), 0, atol=0.01)
+    np.testing.assert_allclose(np.cov(noise.T), policy.noise**2 * np.eye(2), atol=0.005)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -77,3 +78,19 @@ def test_any_policy_may_be_asked_a_table():
     flat = TablePolicy("flat", chain.world(), np.full((20, 2), 0.5))
     one, two = (chain.world().answer(p, 0.95, 100) for p in (uniform, flat))
     np.testing.assert_allclose(one, two, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["chain", "inventory"])
+def test_a_table_inside_a_program(name):
+    """The same probabilities, also for what is no state, and draws that follow them."""
+    world = TABLES[name]
+    policy = world.policies.fair
+    compiled = policy.compiled()
+    states = world.world().observations.astype(np.float32)
+    dreamt = np.concatenate([states, states + np.random.default_rng(0).normal(0, 3, states.shape).astype(np.float32)])
+    np.testing.assert_allclose(compiled.probabilities(compiled.params, dreamt), policy.probabilities(dreamt), rtol=1e-6)
+    seen = np.repeat(states[:1], 20_000, axis=0)
+    drawn = np.asarray(compiled.act(compiled.params, seen, jax.random.key(0)))
+    assert drawn.dtype == np.int32
+    counted = np.bincount(drawn, minlength=policy.action_size) / len(seen)
+    np.testing.assert_allclose(counted, policy.probabilities(states[:1])[0], atol=0.02)

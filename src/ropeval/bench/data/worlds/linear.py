@@ -1,5 +1,7 @@
 """A linear-quadratic problem with noise: s' = A s + B a + w, reward −(sᵀQs + aᵀRa). Everything is matrix algebra."""
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_discrete_are, solve_discrete_lyapunov
@@ -9,6 +11,9 @@ from ropeval.bench.data.worlds.lineup import Lineup
 from ropeval.errors import UserError
 from ropeval.policies.networks import digest
 from ropeval.policies.policy import Policy
+
+if TYPE_CHECKING:
+    from ropeval.policies.compiled import CompiledPolicy
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +50,18 @@ class LinearPolicy(Policy):
     def log_prob(self, observations: NDArray[np.float32], actions: NDArray[np.float32]) -> NDArray[np.float64]:
         z = (actions + observations @ self.gain.T) / self.noise
         return np.asarray((-0.5 * z**2 - np.log(self.noise) - 0.5 * np.log(2 * np.pi)).sum(axis=-1))
+
+    def compiled(self) -> "CompiledPolicy":
+        import jax
+
+        from ropeval.policies.compiled import CompiledPolicy, PureFunction
+
+        def act(params: Any, observations: jax.Array, key: jax.Array) -> jax.Array:
+            gain, noise = params
+            mean = -observations @ gain.T
+            return mean + noise * jax.random.normal(key, mean.shape)
+
+        return CompiledPolicy((self.gain.astype(np.float32), np.float32(self.noise)), PureFunction("linear", act))
 
     @property
     def sha256(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from ropeval.policies.networks import digest
 from ropeval.policies.policy import Policy
 from ropeval.tabular import TabularMDP, policy_value
 from ropeval.tabular.solve import action_values, policy_chain
+
+if TYPE_CHECKING:
+    from ropeval.policies.compiled import CompiledPolicy
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -107,6 +110,24 @@ class TablePolicy(Policy):
         chosen = np.take_along_axis(self.probabilities(observations), np.asarray(actions)[:, None], axis=1)[:, 0]
         with np.errstate(divide="ignore"):
             return np.log(chosen)
+
+    def compiled(self) -> "CompiledPolicy":
+        import jax
+        import jax.numpy as jnp
+
+        from ropeval.policies.compiled import CompiledPolicy, PureFunction
+
+        def chances(params: Any, observations: jax.Array) -> jax.Array:
+            low, high, strides, nearest, table = params
+            at = jax.vmap(lambda x: ((jnp.clip(jnp.rint(x), low, high) - low).astype(int) * strides).sum())
+            return table[nearest[at(observations)]]
+
+        def act(params: Any, observations: jax.Array, key: jax.Array) -> jax.Array:
+            return jax.random.categorical(key, jnp.log(chances(params, observations))).astype(jnp.int32)
+
+        low, high, table = (array.astype(np.float32) for array in (self._low, self._high, self._table))
+        params = (low, high, self._strides[:-1].astype(np.int32), self._nearest.astype(np.int32), table)
+        return CompiledPolicy(params, PureFunction("table", act), PureFunction("chances of a table", chances))
 
     @property
     def sha256(self) -> str:

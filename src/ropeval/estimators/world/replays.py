@@ -1,0 +1,101 @@
+"""The log checks the simulator: logged episodes, replayed with their own actions, must earn what they earned.
+
+Every member has learned from a resample of the episodes, so each episode is replayed by the members that have not seen
+it, and their mean prediction is taken at every step. Only where all members have seen all episodes are these asked.
+
+Where nothing is left to chance they are replayed open loop: the simulator is told the first state and all actions.
+Where something is, an action answers to what happened in the log and would not fit what happens in the simulator. So
+there every step starts from the logged state, and only the sum over the steps is checked.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from ropeval.data import Dataset
+from ropeval.data.streaming import take
+from ropeval.estimators.world.network import mean_prediction, predict
+from ropeval.estimators.world.rollouts import Simulator, next_state
+from ropeval.learning.engine import Run
+
+REPLAYED = 64  # episodes
+STEPS = (1, 10, 50, 200)
+
+
+class Replay(NamedTuple):
+    """Sums of rewards over the first steps of logged episodes: what was logged, what the simulator says."""
+
+    steps: int
+    episodes: int
+    logged: float  # mean
+    predicted: float
+    logged_std: float  # over episodes
+    error: float  # mean |predicted − logged|
+    held_out: bool  # whether they were replayed by members that had not seen them
+    open_loop: bool  # whether from their first states on, and not step by step
+
+
+def replay_log(world: Simulator, dataset: Dataset, run: Run, open_loop: bool) -> tuple[Replay, ...]:
+    lengths = np.diff(dataset.starts)
+    asked, held_out = members_asked(run, dataset.num_episodes, np.asarray(world.weights) > 0)
+    ended = dataset.terminations[np.maximum(dataset.starts[1:] - 1, 0)] & (lengths > 0)
+    found = []
+    for steps in STEPS:
+        long = lengths >= steps
+        episodes = np.flatnonzero((long | ended) & asked.any(axis=0))  # those alone that last would not be fair
+        episodes = episodes[:: max(1, len(episodes) // REPLAYED)][:REPLAYED]
+        if long[episodes].sum() < 2:
+            break
+        count = len(episodes)
+        episodes = np.resize(episodes, REPLAYED)  # one shape, one program
+        time, last = np.arange(steps)[:, None], lengths[episodes] - 1
+        lived = (time <= last[None]).astype(np.float32)  # [T, K]
+        rows = dataset.starts[:-1][episodes][None] + np.minimum(time, last[None])  # [T, K]
+        states, actions = (
+            jnp.asarray(take(column, rows.reshape(-1)).reshape(*rows.shape, *column.shape[1:]))
+            for column in (dataset.observations, dataset.actions)
+        )
+        weights = asked[:, episodes].T / asked[:, episodes].sum(axis=0)[:, None]  # [K, M]
+        rewards = _replay(world, states, actions, jnp.asarray(weights, jnp.float32), jnp.bool_(open_loop))
+        predicted = (np.asarray(rewards, np.float64) * lived).sum(axis=0)
+        logged = (dataset.rewards[rows] * lived).sum(axis=0, dtype=np.float64)
+        found.append(
+            Replay(
+                steps, count, float(logged[:count].mean()), float(predicted[:count].mean()),
+                float(logged[:count].std()), float(np.abs(predicted - logged)[:count].mean()), held_out, open_loop,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def members_asked(run: Run, episodes: int, sound: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], bool]:
+    """[M, E] who replays which episode, and whether these are members that have not seen it; `sound` [M]."""
+    if run.counts is not None:
+        unseen = (run.counts == 0) & sound[:, None]
+        if unseen.any(axis=0).sum() >= 2:
+            return unseen, True
+    return np.broadcast_to(sound[:, None], (len(sound), episodes)), False
+
+
+@jax.jit
+def _replay(world: Simulator, logged: Array, actions: Array, weights: Array, open_loop: Array) -> Array:
+    """[T, K] rewards along logged states [T, K, S] and actions [T, K, …], by each episode's members, weights [K, M]."""
+    units = world.units
+
+    def one(state: Array, action: Array, weights: Array, key: Array) -> tuple[Array, Array]:
+        x = units.pair(state, action)
+        found = mean_prediction(jax.vmap(lambda net: predict(net, units, x))(world.nets), weights)
+        reward = jnp.clip(units.reward_mean + units.reward_std * found.reward, units.reward_low, units.reward_high)
+        return next_state(units, world.noise[-1], key, state, found), reward
+
+    def step(states: Array, given: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        time, logged, actions = given
+        states = jnp.where(open_loop, states, logged)
+        return jax.vmap(one)(states, actions, weights, jax.random.split(jax.random.key(time), len(states)))
+
+    _, rewards = jax.lax.scan(step, logged[0], (jnp.arange(len(actions)), logged, actions))
+    return rewards

@@ -1,0 +1,49 @@
+"""Who replays which episode."""
+
+import numpy as np
+import pytest
+
+from ropeval.estimators.world.replays import members_asked
+from ropeval.learning.engine import Run, member_keys
+from tests.estimators.world.logs import SMALL, resampled, simulator_of
+from tests.problems import LinearQuadratic
+from tests.tiny import tiny_log
+
+SOUND = np.array([True, True])
+EPISODES = 300
+
+
+def test_an_episode_is_replayed_by_members_that_have_not_seen_it():
+    log = tiny_log("continuous")
+    run = resampled(log)
+    asked, held_out = members_asked(run, log.num_episodes, SOUND)
+    assert held_out
+    np.testing.assert_array_equal(asked, run.counts == 0)
+    assert 0.3 < asked.any(axis=0).mean() < 0.9  # 1 − 0.63² of the episodes with two members
+
+
+def test_a_broken_member_replays_nothing():
+    log = tiny_log("continuous")
+    asked, held_out = members_asked(resampled(log), log.num_episodes, np.array([True, False]))
+    assert held_out
+    assert not asked[1].any()
+
+
+def test_where_nothing_is_resampled_all_are_asked_and_it_says_so():
+    asked, held_out = members_asked(Run(member_keys(0, 2)), 5, SOUND)
+    assert not held_out
+    assert asked.shape == (2, 5)
+    assert asked.all()
+
+
+@pytest.mark.training
+def test_replayed_episodes_earn_what_they_earned():
+    """Within a tenth of how much episodes differ, at one step and at ten; no episode is longer."""
+    world = simulator_of(LinearQuadratic(noise=0.0).log(EPISODES), chosen=SMALL)
+    assert [replay.steps for replay in world.replays] == [1, 10]
+    for replay in world.replays:
+        assert replay.predicted == pytest.approx(replay.logged, abs=0.1 * replay.logged_std)
+        assert replay.error < 0.2 * replay.logged_std
+        assert replay.episodes == 64
+        assert replay.held_out
+        assert replay.open_loop
