@@ -1,6 +1,7 @@
 # make demo   sets up and runs the main job on the embedded log
 # make test   sets up and runs the tests
 # make quick  the tests that train nothing, start no processes and open no browser: about a minute
+# make docs   builds the documentation as a site, with search and a reference, into site/, and follows its links
 # make torture  kills runs and fills disks, for MINUTES=30: what goes on from there must come to the same
 # make soak   small evaluations over and over, for MINUTES=30: nothing may grow
 # make versions  the quick tests with the oldest and with the newest allowed versions of everything
@@ -14,7 +15,7 @@ READY = $(VENV)/.ready
 SECONDS ?= 600
 MINUTES ?= 30
 
-.PHONY: demo test quick check bench fuzz torture soak versions lock clean
+.PHONY: demo test quick check docs bench fuzz torture soak versions lock clean
 
 demo: $(READY)
 	$(BIN)/ropeval demo --out demo-result --overwrite
@@ -29,6 +30,10 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --site-dir site
+	$(BIN)/python scripts/check_site.py site
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz.campaign --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) --out fuzz-crashers
@@ -60,4 +65,4 @@ $(READY): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-result
+	rm -rf site $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-result

@@ -1,6 +1,8 @@
 """Where numbers come from."""
 
 import subprocess
+from email.message import Message
+from importlib.metadata import PackageNotFoundError
 
 import pytest
 
@@ -31,3 +33,17 @@ def test_a_copy_is_told_its_commit_and_may_not_know_it(monkeypatch):
     provenance.commit.cache_clear()
     monkeypatch.setenv("PATH", "")
     assert provenance.commit() == "unknown"
+
+
+def test_the_documentation_is_where_the_package_says(monkeypatch):
+    said = Message()
+    said["Project-URL"] = "Issues, https://example.org/issues"
+    said["Project-URL"] = "Documentation, https://example.org/docs, all of it"
+    monkeypatch.setattr(provenance, "metadata", lambda name: said)
+    assert provenance.documentation() == "https://example.org/docs, all of it"
+
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(provenance, "metadata", missing)
+    assert provenance.documentation() == "docs/README.md"

@@ -7,9 +7,8 @@ import sys
 
 import pytest
 
+from ropeval import runtime
 from ropeval.runtime import sized_for
-
-pytestmark = pytest.mark.process
 
 CODE = """
 import json, sys
@@ -35,13 +34,25 @@ def ask(tmp_path, before: bool, **environment: str) -> list[object]:
     return json.loads(found.stdout)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("before", [True, False])
 def test_compiled_programs_are_kept(tmp_path, before):
     assert ask(tmp_path, before) == [str(tmp_path / "ropeval" / "compiled"), 0.2, -1]
 
 
+@pytest.mark.process
 def test_the_users_word_wins(tmp_path):
     assert ask(tmp_path, False, JAX_COMPILATION_CACHE_DIR="elsewhere")[0] == "elsewhere"
+
+
+def test_a_gpu_that_jax_does_not_see_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(runtime, "NVIDIA", tmp_path / "version")
+    monkeypatch.setattr(runtime, "device", lambda: "2 CPU cores")
+    assert runtime.idle_gpu() == ""
+    runtime.NVIDIA.touch()
+    assert "pip install 'ropeval[gpu]'" in runtime.idle_gpu()
+    monkeypatch.setattr(runtime, "device", lambda: "NVIDIA H200")
+    assert runtime.idle_gpu() == ""
 
 
 @pytest.mark.parametrize(("backend", "size"), [("cpu", "cpu"), ("gpu", "gpu"), ("tpu", "gpu"), ("METAL", "gpu")])

@@ -1,8 +1,9 @@
-"""Where numbers come from: the commit of the code that made them."""
+"""Where numbers come from, the commit of the code that made them; and where one can read about them."""
 
 import os
 import subprocess
 from functools import cache
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
 
@@ -18,3 +19,12 @@ def commit() -> str:
     except OSError:
         return "unknown"
     return done.stdout.strip() or "unknown"
+
+
+def documentation() -> str:
+    """Where it is, as the package says; in a checkout that was never installed, the folder."""
+    try:
+        said = metadata("ropeval").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        said = []
+    return dict(line.split(", ", 1) for line in said).get("Documentation", "docs/README.md")

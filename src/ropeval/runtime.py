@@ -3,7 +3,10 @@
 import logging
 import os
 import sys
+from functools import cache
 from pathlib import Path
+
+NVIDIA = Path("/proc/driver/nvidia/version")  # there where the driver is
 
 
 def prepare() -> None:
@@ -27,6 +30,25 @@ def prepare() -> None:
 
         for name, value in settings.items():
             jax.config.update(name, value)
+
+
+@cache
+def device() -> str:
+    """What computes, in words."""
+    import jax
+
+    first = jax.devices()[0]
+    if first.platform == "cpu":
+        return f"{len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()} CPU cores"
+    count = len(jax.devices())
+    return first.device_kind if count == 1 else f"{count} × {first.device_kind}"
+
+
+def idle_gpu() -> str:
+    """What to do about a GPU of this machine that JAX does not see; empty if there is none."""
+    if not NVIDIA.exists() or not device().endswith("CPU cores"):
+        return ""
+    return "; JAX does not see the NVIDIA GPU of this machine: pip install 'ropeval[gpu]'"
 
 
 def sized_for(backend: str) -> str:

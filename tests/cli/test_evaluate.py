@@ -65,8 +65,9 @@ def test_the_table_and_the_files(files, capsys):
         "policy",
         "method",
         "value",
-        "low",
-        "high",
+        "interval",
+        "lowest",
+        "highest",
         "members",
         "warnings",
         "config",
@@ -76,9 +77,9 @@ def test_the_table_and_the_files(files, capsys):
     }
     for row in rows:
         assert wanted <= set(row)
-        assert row["low"] <= row["high"]
+        assert row["lowest"] <= row["highest"]
         if row["method"] != "world":  # whose members know more together than their mean
-            assert row["low"] <= row["value"] <= row["high"]
+            assert row["lowest"] <= row["value"] <= row["highest"]
     assert len(rows[1]["members"]) == 2
     assert np.mean(rows[1]["members"]) == pytest.approx(rows[1]["value"])
     assert rows[1]["config"]["fqe-clip"]["width"] == 16

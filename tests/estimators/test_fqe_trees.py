@@ -64,8 +64,8 @@ def test_a_count_is_as_good_as_a_copy():
     lq = LinearQuadratic()
     log = lq.log(6, length=20)
     problem = make_problem(log, lq.policy(0.5), 0.9, draws=2)
-    logged, following, initial = map(distinct, problem.pairs)
-    columns = Columns(logged, following, initial, categorical=[])
+    asked = problem.answers
+    columns = Columns(distinct(asked.logged), distinct(*asked.following), distinct(*asked.initial), categorical=[])
     config = FQETreesConfig(trees=5, rows_per_leaf=3)
     weights, target = np.repeat([2.0, 0.0, 1.0, 1.0, 1.0, 1.0], 20), np.cos(np.arange(120.0))
     weighed = Grower(columns, config, weights).fit(target)
@@ -79,10 +79,11 @@ def test_a_count_is_as_good_as_a_copy():
 
 def test_pairs_are_looked_at_once(chain_log):
     problem = make_problem(chain_log, Chain.policy(0.8), 0.9, draws=3)
-    found = distinct(problem.pairs.following)
+    following = problem.answers.following.pairs
+    found = distinct(following)
     assert found.rows.shape == (10, 6)  # five states, two actions
     assert found.places.shape == (len(chain_log), 3)
-    raw, actions = problem.pairs.following.raw(slice(None))
+    raw, actions = following.raw(slice(None))
     np.testing.assert_array_equal(found.rows[found.places][:, :, :5], np.repeat(raw[:, None], 3, axis=1))
     np.testing.assert_array_equal(found.rows[found.places][:, :, 5], actions)
 

@@ -36,7 +36,7 @@ def said(monkeypatch, *values, log=None, **options):
 def test_a_member_beyond_the_rewards_is_named_and_left_out(monkeypatch):
     found = said(monkeypatch, 23.6, 63.9, 45.4, 171.2)
     assert found.value == pytest.approx(np.mean([23.6, 63.9, 45.4]))
-    assert (found.low, found.high) == (23.6, 63.9)
+    assert (found.lowest, found.highest) == (23.6, 63.9)
     assert found.members == [23.6, 63.9, 45.4, 171.2]
     assert (found.diverged, found.left_out) == ([], [3])
     assert (found.interval.low, found.interval.high) == pytest.approx((0.0, 100.0))  # cut at both ends
@@ -45,7 +45,7 @@ def test_a_member_beyond_the_rewards_is_named_and_left_out(monkeypatch):
 
 def test_what_is_a_little_beyond_is_cut(monkeypatch):
     found = said(monkeypatch, 100.0, 101.0)
-    assert found.value == found.high == pytest.approx(100.0)
+    assert found.value == found.highest == pytest.approx(100.0)
     assert found.left_out == []
     assert found.interval.high == pytest.approx(100.0)
     assert not any(f.code == "out-of-bounds" for f in found.diagnosis)

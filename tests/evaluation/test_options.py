@@ -39,7 +39,7 @@ BAD = {
     "method": ([], "method is (); it must be a word or a list of them"),
     "columns": ({"a": "b"}, "columns is {'a': 'b'}; it must be a word or a list of them"),
     "interval": ("wide", "unknown interval 'wide'; choose from: bca, percentile"),
-    "preset": ("wild", "unknown preset 'wild'; choose from: default, paper"),
+    "preset": ("wild", "unknown preset 'wild'; choose from: default, dope, paper"),
     "settings": ({"fqe": 3}, "settings.fqe is 3; it must be fields by part, for example {'fqe': {'steps': 1000}}"),
 }
 

@@ -11,7 +11,7 @@ from ropeval.evaluation.result import Estimate
 
 
 def estimate(policy, method, value, replicates):
-    return Estimate(policy, "stochastic", method, value, value, value, [value], [], [], {}, "", "", 0.0,
+    return Estimate(policy, "stochastic", method, value, None, value, value, [value], [], [], {}, "", "", 0.0,
                     replicates=list(replicates))  # fmt: skip
 
 

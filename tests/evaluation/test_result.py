@@ -11,7 +11,7 @@ from ropeval.learning.engine import Trained
 
 FOUND = Finding("coverage", "warning", "The log shows little", "collect more", {"outside": 0.5})
 ONE = Estimate(
-    policy="p", policy_kind="deterministic", method="fqe", value=1.5, low=1.0, high=2.0, members=[1.0, 2.0, None],
+    policy="p", policy_kind="deterministic", method="fqe", value=1.5, lowest=1.0, highest=2.0, members=[1.0, 2.0, None],
     diverged=[2], warnings=[FOUND.sentence], config={"fqe": {"steps": 1}}, data_sha256="d", version="v", seconds=2.0,
     curves=[{"stage": "fqe"}], interval=Interval(0.5, 2.5, 0.95, "t", 2, 20), diagnosis=[FOUND], replicates=[1.0, 2.0],
 )  # fmt: skip
@@ -32,7 +32,7 @@ def test_it_prints_itself():
         "p (deterministic), fqe: 1.5  (0.95 interval 0.5 … 2.5)\n  ! The log shows little; collect more"
     )
     assert "(members 1 … 2)" in repr(replace(ONE, interval=None))
-    assert repr(replace(ONE, value=None, interval=None, low=None, warnings=[])) == "p (deterministic), fqe: diverged"
+    assert repr(replace(ONE, value=None, interval=None, lowest=None, warnings=[])) == "p (deterministic), fqe: diverged"
 
 
 def test_without_advice_a_sentence_is_its_message():
@@ -50,3 +50,10 @@ def test_curves_in_long_form():
 
 def test_what_is_no_number_is_none():
     assert [finite_or_none(value) for value in (1.0, np.inf, np.nan)] == [1.0, None, None]
+
+
+def test_files_from_before_the_members_ends_were_renamed_are_read():
+    row = ONE.to_json()
+    old = {{"lowest": "low", "highest": "high"}.get(name, name): value for name, value in row.items()}
+    assert "low" in old
+    assert vars(Estimate.from_json(old)) == vars(Estimate.from_json(row))

@@ -9,6 +9,7 @@ import pytest
 from ropeval.data import make_problem, open_columns, streaming, write_columns
 from ropeval.encoders import ENCODERS
 from ropeval.estimators import ESTIMATORS, fqe, lspe
+from ropeval.estimators.off_policy_returns import ReturnsConfig
 from ropeval.learning import stream
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
@@ -79,6 +80,16 @@ def test_resampled_episodes_give_the_same_bits(lq):
     held, streamed = (ESTIMATORS["fqe"](p, FQE, run).values for p in lq)
     np.testing.assert_array_equal(held, streamed)
     assert (held != ESTIMATORS["fqe"](lq[0], FQE, RUN).values).all()
+
+
+@pytest.mark.training
+def test_segments_of_resampled_episodes_give_the_same_bits_and_hold_in_a_batched_program(lq):
+    run = replace(RUN, resamples=Resamples(3, EPISODES))
+    config = ReturnsConfig(**FQE.model_dump() | {"segment": 3})
+    held, streamed = (ESTIMATORS["q-lambda"](p, config, run).values for p in lq)
+    np.testing.assert_array_equal(held, streamed)
+    batched = ESTIMATORS["q-lambda"](lq[0], config, replace(run, arrangement="vectorised")).values
+    np.testing.assert_allclose(batched, held, rtol=1e-4)
 
 
 @pytest.mark.training

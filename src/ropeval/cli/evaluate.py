@@ -128,12 +128,15 @@ def answer(
     from ropeval.evaluation.session import rankings, run_session
     from ropeval.report.risk import print_risk
     from ropeval.report.terminal import print_groups, print_ranking, print_results
+    from ropeval.runtime import device, idle_gpu
 
     if resume and overwrite:
         raise UserError("--resume goes on with a run and --overwrite discards it; choose one")
     folder, expected = ResultFolder(out), session.forecast()
-    if expected.total >= WORTH_SAYING and not folder.answered:
-        stderr().print(str(expected), highlight=False, markup=False)
+    if not folder.answered:
+        stderr().print(f"computing on {device()}{idle_gpu()}", highlight=False, markup=False)
+        if expected.total >= WORTH_SAYING:
+            stderr().print(str(expected), highlight=False, markup=False)
     with folder.writing(session.about(), resume, overwrite):
         with (
             interruptible(f"the same command with --out {out} --resume"),

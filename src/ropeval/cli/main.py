@@ -10,6 +10,7 @@ from ropeval.cli.model_options import UnderHeadings
 from ropeval.cli.screen import drop_stdout
 from ropeval.errors import FULL, UserError
 from ropeval.interrupts import interruptible, stop_if_pressed
+from ropeval.provenance import documentation
 from ropeval.runtime import prepare
 from ropeval.version import __version__
 from ropeval.words import clean
@@ -21,6 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # help texts hold brackets, which markup would swallow
     context_settings={"help_option_names": ["-h", "--help"]},
     help="What would this policy earn, judged only from logged data?",
+    epilog=f"Documentation: {documentation()}",
 )
 
 

@@ -31,6 +31,7 @@ class Rows(NamedTuple):
     reward: Any  # [N]
     discount: Any  # [N]       γ·(1−terminated); truncation bootstraps
     next_weight: Any = None  # [N, K] π_e(a'|s') where the K are all actions there are; None: drawn, each counts alike
+    own: Any = None  # [N] a number of the member's own; outside a learner [M, N], of every member
 
 
 def expected(values: Any, weight: Any) -> Any:
@@ -89,7 +90,8 @@ class Transitions:
         """Some rows as one member sees them, on the host: x [n, d], next_x [n, K, d], reward [n], discount [n]."""
         own = (member, part) if self.per_member else part
         x, next_x = (self._encoded(np.asarray(_near(a)[own]), member) for a in self.rows[:2])
-        return Rows(x, next_x, *jax.tree.map(lambda a: np.asarray(_near(a)[part]), self.rows[2:]))
+        shared = self.rows._replace(own=None)
+        return Rows(x, next_x, *jax.tree.map(lambda a: np.asarray(_near(a)[part]), shared[2:]))
 
     def blocks(self, bounds: Sequence[int] | NDArray[np.integer], member: int = 0) -> Iterator[Rows]:
         """The rows between each bound and the next, one block after another."""
@@ -141,6 +143,10 @@ class Transitions:
         """The same rows with another signal [N] in the place of the reward."""
         return replace(self, rows=self.rows._replace(reward=jnp.asarray(reward)))
 
+    def with_own(self, numbers: Any) -> "Transitions":
+        """The same rows, each with a number of every member's own: [M, N]."""
+        return replace(self, rows=self.rows._replace(own=jnp.asarray(numbers, jnp.float32)))
+
     def with_encoder(self, nets: Any) -> "Transitions":
         """The features that the members' encoders make: of all rows, once; where there is no room for that, of every
         mini-batch as it comes."""
@@ -156,6 +162,11 @@ class Transitions:
         first = next_x.first_draw() if isinstance(next_x, Gathered) else next_x[..., :1, :]
         return replace(self, rows=self.rows._replace(next_x=first, next_weight=None))
 
+    def seen_by(self, member: int) -> "Transitions":
+        """With the numbers of this member, where members have their own."""
+        own = self.rows.own
+        return self if own is None else replace(self, rows=self.rows._replace(own=own[member]))
+
     # --- what the engine asks ---------------------------------------------------------------------------------
 
     @property
@@ -168,7 +179,7 @@ class Transitions:
         """The same tree with the member axis of each leaf (0 or None), as `vmap` takes it."""
         own = 0 if self.per_member else None
         nets = None if self.nets is None else 0
-        rows = Rows(own, own, None, None)
+        rows = Rows(own, own, None, None, own=None if self.rows.own is None else 0)
         return replace(self, rows=rows, initial_x=own, nets=nets, starts=None, initial_weight=None)
 
     def glance(self, count: int = GLANCE) -> "Transitions":
@@ -179,7 +190,7 @@ class Transitions:
         every = max(1, self.size // count)
         starts = slice(None, None, max(1, len(self.initial_x) * self.initial_x.shape[1] // count))
         weight = None if self.initial_weight is None else self.initial_weight[starts]
-        rows = jax.tree.map(lambda a: a[::every], self.rows)
+        rows = jax.tree.map(lambda a: a[::every], self.rows._replace(own=None))
         return replace(self, rows=rows, initial_x=self.initial_x[starts], initial_weight=weight)
 
 

@@ -27,9 +27,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float, Shaped
-from numpy.typing import NDArray
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
+from ropeval.arrays import AnyFloats
 from ropeval.data import Problem, Rows, Transitions
 from ropeval.encoders.encoder import Encoded
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
@@ -227,14 +227,14 @@ def output_dim(dim: int | str, inputs: int) -> int:
     return dim if isinstance(dim, int) else max(MIN_DIM, inputs // FRACTIONS[dim])
 
 
-def mean_difference(values: Float[NDArray[np.floating], " n"]) -> float:
+def mean_difference(values: Float[AnyFloats, " n"]) -> float:
     """E|v₁ − v₂| over independent pairs of values, by sorting: the i-th smallest is above i others."""
     ordered = np.sort(values.astype(np.float64))
     n = len(ordered)
     return float(2.0 * np.sum((2.0 * np.arange(n) - (n - 1)) * ordered) / n**2)
 
 
-def range_scale(signal: Float[NDArray[np.floating], " N"], gamma: float, dim: int) -> float:
+def range_scale(signal: Float[AnyFloats, " N"], gamma: float, dim: int) -> float:
     """c = (1−γ)·(d/2) / E|u₁ − u₂|; 1 where the signal never varies, and no scale brings anything apart."""
     spread = mean_difference(signal)
     return (1.0 - gamma) * (dim / 2.0) / spread if spread > 0.0 else 1.0

@@ -61,6 +61,7 @@ class Behaviour:
     log_probs: Floats  # [M, N] of the logged actions
     trained: Trained
     warnings: tuple[str, ...]
+    exact: bool = False  # the logged actions follow the states almost exactly, in some dimension
 
 
 def fit_behaviour(log: Log, config: BehaviourConfig, run: Run) -> Behaviour:
@@ -68,6 +69,7 @@ def fit_behaviour(log: Log, config: BehaviourConfig, run: Run) -> Behaviour:
     dataset, (mean, std) = log.dataset, log.normaliser
     states = (dataset.observations - mean) / std  # [N, S]
     warnings: tuple[str, ...] = ()
+    exact = False
     if dataset.num_actions is not None:
         outcome = dataset.actions.astype(np.float32)[:, None]  # [N, 1]
         offset = np.zeros(len(dataset))
@@ -76,7 +78,8 @@ def fit_behaviour(log: Log, config: BehaviourConfig, run: Run) -> Behaviour:
         residual = standardise(dataset.actions, states, config.family)
         outcome, offset = residual.value.astype(np.float32), residual.log_slope
         learner = make_learner(config, states.shape[1], outcome.shape[1], False)
-        if residual.exact.any():
+        exact = bool(residual.exact.any())
+        if exact:
             warnings = (
                 "the logged actions follow the states almost exactly: the behaviour policy looks deterministic, and "
                 "importance ratios against it mean little",
@@ -87,7 +90,7 @@ def fit_behaviour(log: Log, config: BehaviourConfig, run: Run) -> Behaviour:
     trained = train(learner, data, hyper, steps, run)
     density = density_of(states.shape[1], dataset.num_actions is not None)
     fitted = data.values(density, trained.state.target, "x")  # [M, N]
-    return Behaviour(np.asarray(fitted, np.float64) + offset, trained, warnings)
+    return Behaviour(np.asarray(fitted, np.float64) + offset, trained, warnings, exact)
 
 
 # --- the network ----------------------------------------------------------------------------------------------

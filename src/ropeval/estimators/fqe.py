@@ -23,14 +23,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
+from ropeval.arrays import Floats, Integers
 from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.data.bounds import value_bounds
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
@@ -39,7 +40,8 @@ from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
-Floats = NDArray[np.float64]
+Value = Callable[[Any, Array], Array]  # (model, features of pairs) -> their values
+Loss = Callable[[MLP, MLP, Rows, Hyper, Array], Array]  # of q, q̄ and a mini-batch, with a key to draw with
 FAMILY = "fitted Q"
 FEWEST_STEPS = 3_000  # however small the log is
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
@@ -94,6 +96,20 @@ PAPER = {
 }
 
 
+# The published deep off-policy evaluation benchmark's: squared error, no clipping of gradients. (Its own bounds are
+# [r_min, r_max]/(1−γ); ours are tighter where episodes are known to end.)
+DOPE = {
+    "steps": 1_000_000,
+    "learning_rate": 3e-4,
+    "batch": 256,
+    "tau": 0.005,
+    "clip_targets": True,
+    "huber_delta": 1e3,  # beyond every error; much more, and float32 loses the small ones' gradient in δ − δ
+    "weight_decay": 1e-5,
+    "gradient_clip": 1e9,
+}
+
+
 def action_value(q: MLP, x: Float[Array, "*batch X"], gamma: float) -> Float[Array, "*batch"]:
     """q(s, a) for features of pairs."""
     return q(x)[..., 0] / (1.0 - gamma)
@@ -118,7 +134,7 @@ class Timed(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def value_function(gamma: float, horizon: int | None = None) -> Callable[[Any, Array], Array]:
+def value_function(gamma: float, horizon: int | None = None) -> Value:
     """Of a network, or of a `Timed` one where there is a horizon."""
     if horizon is None:
         return partial(action_value, gamma=gamma)
@@ -130,42 +146,65 @@ def make_learner(
     config: FQEConfig, dim: int, gamma: float, low: float = 0.0, high: float = 0.0, horizon: int | None = None
 ) -> Learner:
     """`low`, `high`: the least and the most that a policy can be worth, which only clipped targets ask for."""
-    transform = adamw(config.gradient_clip, config.weight_decay)
-    timed = horizon is not None
 
     def value(q: MLP, x: Float[Array, "*batch X"], left: Int[Array, " batch"] | None) -> Float[Array, "*batch"]:
         if horizon is None or left is None:
             return action_value(q, x, gamma)
         return jax.vmap(partial(timed_value, q, gamma=gamma, horizon=horizon))(x, left)
 
-    def init(key: Array, hyper: Hyper) -> Learned:
-        return start(MLP(key, dim + timed, 1, config.width, config.depth, config.layer_norm), transform)
-
-    def loss(
-        q: MLP, target: Float[Array, " batch"], x: Float[Array, "batch X"], left: Int[Array, " batch"] | None
-    ) -> Float[Array, ""]:
-        return huber(target - value(q, x, left), config.huber_delta).mean()
-
-    def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
+    def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper, key: Array) -> Float[Array, ""]:
         left = None if horizon is None else jax.random.randint(key, batch.reward.shape, 1, horizon + 1)
-        next_values = value(state.target, batch.next_x, None if left is None else left - 1)  # [batch, K]
-        bootstrap = batch.discount * expected(next_values, batch.next_weight)  # E over a' ~ π_e; [batch]
-        target = batch.reward + bootstrap
+        after = None if left is None else left - 1
+        target = bootstrapped(lambda model, x: value(model, x, after), q_bar, batch)
         if config.clip_targets:
             part = 1.0 if left is None or horizon is None else _reach(left, gamma) / _reach(jnp.int32(horizon), gamma)
             target = jnp.clip(target, low * part, high * part)
-        error, gradient = jax.value_and_grad(loss)(state.params, target, batch.x, left)
+        return huber(target - value(q, batch.x, left), config.huber_delta).mean()
+
+    def at_start(q: MLP, x: Float[Array, "*batch X"]) -> Float[Array, "*batch"]:
+        return value(q, x, None if horizon is None else jnp.full(len(x), horizon))
+
+    return td_learner(config, dim + (horizon is not None), at_start, loss)
+
+
+def bootstrapped(value: Value, q_bar: MLP, batch: Rows) -> Float[Array, " batch"]:
+    """r + γ·E_{a'~π_e} q̄(s', a')."""
+    next_values = value(q_bar, batch.next_x)  # [batch, K]
+    return batch.reward + batch.discount * expected(next_values, batch.next_weight)
+
+
+def td_learner(
+    config: FQEConfig,
+    dim: int,
+    value: Value,
+    loss: Loss,
+    outputs: int = 1,
+    segment: int = 1,
+    bias: Float[Array, " outputs"] | None = None,
+) -> Learner:
+    """What all that are trained as q is here share: the network, the descent, the moving average and the curve.
+
+    value   of initial pairs [E, K, X], for the curve
+    loss    its gradient is taken in q alone
+    bias    of the head, to begin with
+    """
+    transform = adamw(config.gradient_clip, config.weight_decay)
+
+    def init(key: Array, hyper: Hyper) -> Learned:
+        q = MLP(key, dim, outputs, config.width, config.depth, config.layer_norm)
+        return start(q if bias is None else eqx.tree_at(lambda n: n.head.bias, q, bias), transform)
+
+    def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
+        error, gradient = jax.value_and_grad(loss)(state.params, state.target, batch, hyper, key)
         return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
 
     def probe(state: Learned, transitions: Transitions) -> Metrics:
         initial_x, weight = transitions.initial_x, transitions.initial_weight
         every = max(1, initial_x.shape[0] * initial_x.shape[1] // CURVE_PAIRS)
-        some = initial_x[::every]
-        left = None if horizon is None else jnp.full(len(some), horizon)
-        values = value(state.target, some, left)  # [episodes, K]
+        values = value(state.target, initial_x[::every])  # [episodes, K]
         return {"estimate": expected(values, None if weight is None else weight[::every]).mean()}
 
-    return Learner(init, update, probe, config.batch)
+    return Learner(init, update, probe, config.batch, segment)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,11 +213,11 @@ class FittedQ:
 
     trained: Trained
     transitions: Transitions
-    gamma: float
+    value: Value
     scale: float  # the unit of reward that it was trained in
     horizon: int | None = None
 
-    def backup(self, rows: Int[NDArray[np.int64], " n"]) -> tuple[Float[Floats, "M n"], Float[Floats, "M n"]]:
+    def backup(self, rows: Int[Integers, " n"]) -> tuple[Float[Floats, "M n"], Float[Floats, "M n"]]:
         """q̄(s, a) and r + γ·E_{a'~π_e} q̄(s', a') of some logged steps, as if they were the first of an episode."""
         data = self.transitions.rows
         reward, discount = (np.asarray(a)[None, rows].astype(np.float64) for a in (data.reward, data.discount))
@@ -210,14 +249,14 @@ class FittedQ:
         return self._means("initial_x")
 
     def _means(
-        self, of: Literal["x", "next_x", "initial_x"], rows: Int[NDArray[np.int64], " n"] | None = None, gone: int = 0
+        self, of: Literal["x", "next_x", "initial_x"], rows: Int[Integers, " n"] | None = None, gone: int = 0
     ) -> Float[Floats, "M n"]:
         """Over the draws where there are several. `gone`: steps of the horizon that lie behind."""
         models = self.trained.state.target
         if self.horizon is not None:
             members = len(jax.tree.leaves(models)[0])
             models = Timed(models, jnp.full(members, self.horizon - gone))
-        found = self.transitions.values(value_function(self.gamma, self.horizon), models, of, rows)
+        found = self.transitions.values(self.value, models, of, rows)
         values = np.asarray(found, np.float64) * self.scale
         if of == "x":
             return values
@@ -229,19 +268,46 @@ class FittedQ:
 
 def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:
     """Train q for every member."""
+    scale, horizon = reward_unit(problem, config), problem.horizon
+    bounds = clip_bounds(problem, config, scale)
+    learner = make_learner(config, problem.transitions.dim, problem.gamma, *bounds, horizon)
+    return train_q(problem, config, run, learner, value_function(problem.gamma, horizon), scale)
+
+
+def reward_unit(problem: Problem, config: FQEConfig) -> float:
+    """What rewards are divided by while q is trained: their root mean square."""
     rewards = problem.dataset.rewards
     scale = float(np.sqrt(np.mean(np.square(rewards, dtype=np.float64)))) if config.scale_rewards else 1.0
-    scale = scale or 1.0  # all rewards zero: any unit will do
+    return scale or 1.0  # all rewards zero: any unit will do
+
+
+def clip_bounds(problem: Problem, config: FQEConfig, scale: float) -> tuple[float, float]:
+    """Low and high, where targets are clipped."""
+    if not config.clip_targets:
+        return 0.0, 0.0
+    horizon = problem.horizon
+    low, high = problem.log.bounds if horizon is None else value_bounds(problem.dataset, problem.gamma, horizon)
+    return low / scale, high / scale
+
+
+def train_q(
+    problem: Problem,
+    config: FQEConfig,
+    run: Run,
+    learner: Learner,
+    value: Value,
+    scale: float,
+    own: Float[Floats, "M N"] | None = None,
+) -> FittedQ:
+    """Train a q of this family for every member, in units of `scale`; `own`: the members' own numbers of every row."""
     # Rewards are scaled in the data and not in the program, so that one compiled program serves all logs.
     scaled = problem.transitions.with_reward(problem.transitions.rows.reward / scale)
-    horizon = problem.horizon
-    allowed = problem.log.bounds if horizon is None else value_bounds(problem.dataset, problem.gamma, horizon)
-    bounds = tuple(end / scale for end in allowed) if config.clip_targets else (0.0, 0.0)
-    learner = make_learner(config, problem.transitions.dim, problem.gamma, *bounds, horizon)
+    if own is not None:
+        scaled = scaled.with_own(own)
     hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
     trained = train(learner, scaled, hyper, config.steps_for(scaled.size), run, bound=problem.reward_bound / scale)
     trained = replace(trained, curves={**trained.curves, "estimate": trained.curves["estimate"] * scale})
-    return FittedQ(trained, problem.transitions, problem.gamma, scale, horizon)
+    return FittedQ(trained, problem.transitions, value, scale, problem.horizon)
 
 
 def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
@@ -251,7 +317,7 @@ def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
 
 
 def _entry(name: str, config: type[FQEConfig], summary: str, **paper: int) -> Estimator:
-    presets = {"paper": PAPER | paper}
+    presets = {"paper": PAPER | paper, "dope": DOPE}
     return Estimator(
         name,
         config,

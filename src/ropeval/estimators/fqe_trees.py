@@ -21,6 +21,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
+from ropeval.arrays import Floats
 from ropeval.data import Dataset, Problem, expected
 from ropeval.data.needs import check_needs, package
 from ropeval.data.streaming import Pairs
@@ -30,7 +31,6 @@ from ropeval.learning.checkpoint import Snapshot
 from ropeval.learning.engine import Run, Trained, cores
 from ropeval.settings import PartConfig
 
-Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 NEEDS = (package("lightgbm", "trees"),)
 FORGOTTEN = 1e-3
@@ -166,11 +166,11 @@ class Grower:
 
 
 def _columns(problem: Problem, config: FQETreesConfig) -> Columns:
-    pairs, weighed = problem.pairs, problem.transitions
+    asked = problem.answers
     return Columns(
-        distinct(pairs.logged),
-        distinct(pairs.following, weighed.rows.next_weight),
-        distinct(pairs.initial, weighed.initial_weight),
+        distinct(asked.logged),
+        distinct(*asked.following),
+        distinct(*asked.initial),
         categorical(problem.dataset, config.categories),
     )
 

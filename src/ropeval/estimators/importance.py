@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
+from ropeval.arrays import Floats, Integers
 from ropeval.data import Dataset, Log, Problem
 from ropeval.data.needs import WEIGHTS, check_needs
 from ropeval.data.returns import beyond_cut, discounted_steps
@@ -34,11 +35,10 @@ from ropeval.learning.prepare import prepared
 from ropeval.policies import Policy
 from ropeval.policies.policy import log_probs
 
-Floats = NDArray[np.float64]
 Rows = Float[Floats, " N"]
 PerEpisode = Float[Floats, "{self.count}"]
 PerEpisodeShare = Float[Floats, " E"]
-Counts = Int[NDArray[np.int64], " E"]
+Counts = Int[Integers, " E"]
 LARGEST_LOG = 700.0  # of a number that a file can hold
 CUT_OFF = 0.05  # of the discounted horizon beyond the log's cut-offs
 
@@ -61,12 +61,12 @@ class ImportanceConfig(BehaviourConfig):
 class Episodes:
     """Where every row lies: its episode and its time within it. Rows beyond the horizon are left out."""
 
-    starts: Int[NDArray[np.int64], " E_and_1"]
+    starts: Int[Integers, " E_and_1"]
     gamma: float
     horizon: int | None = None
 
     @property
-    def lengths(self) -> Int[NDArray[np.int64], " E"]:
+    def lengths(self) -> Int[Integers, " E"]:
         return np.diff(self.starts)
 
     @property
@@ -74,7 +74,7 @@ class Episodes:
         return len(self.starts) - 1
 
     @property
-    def time(self) -> Int[NDArray[np.int64], " N"]:
+    def time(self) -> Int[Integers, " N"]:
         return np.arange(self.starts[-1]) - np.repeat(self.starts[:-1], self.lengths)
 
     @property
@@ -110,7 +110,7 @@ class Episodes:
 
 
 def _grouped_log_sum(
-    logs: Float[Floats, " n"], counts: Int[NDArray[np.int64], " n"], group: Int[NDArray[np.int64], " n"], groups: int
+    logs: Float[Floats, " n"], counts: Int[Integers, " n"], group: Int[Integers, " n"], groups: int
 ) -> Float[Floats, " {groups}"]:
     """log Σ c·exp over every group; −∞ where it is empty."""
     some = counts > 0

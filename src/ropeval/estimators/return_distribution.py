@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ropeval.arrays import Floats
+
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 DEFAULT_LEVEL = 0.05
 SCATTER = 64  # points that stand for H

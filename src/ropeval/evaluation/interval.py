@@ -31,14 +31,14 @@ from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
 
+from ropeval.arrays import Floats
 from ropeval.data.bounds import Bounds
 from ropeval.evaluation.options import DEFAULT_LEVEL, Kind
 from ropeval.evaluation.result import Interval
 from ropeval.learning.resample import Counts
 
-Replicates = Float[NDArray[np.float64], " B"]
+Replicates = Float[Floats, " B"]
 TAIL = 2.5  # replicates that each tail must hold for a quantile to be seen: 100 at a level of 0.95
 WIDENED = {"exact": 1.15, "learned": 1.6}
 GROUPS = 50  # of episodes, whose influences make the acceleration

@@ -21,7 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 DEFAULT_LEVEL = 0.95
 DEFAULT_METHODS = ("mean-return", "fqe-clip", "world")
 Kind = Literal["percentile", "bca"]
-Preset = Literal["default", "paper"]
+Preset = Literal["default", "paper", "dope"]
 Words = Annotated[
     tuple[str, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else tuple(v) if isinstance(v, list) else v)
 ]
@@ -103,7 +103,11 @@ class Options(BaseModel):
     )
     steps: int | None = option(None, EFFORT, "--steps", "Training steps of everything that learns.", ge=1, lt=2**31)
     preset: Preset = option(
-        "default", EFFORT, "--preset", "default: minutes on a laptop. paper: the paper's settings, for a GPU."
+        "default",
+        EFFORT,
+        "--preset",
+        "default: minutes on a laptop. paper: the paper's settings, for a GPU. dope: the fqe of the published deep OPE "
+        "benchmark, a million steps.",
     )
     tune: bool = option(
         False,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # reading results needs no JAX
 
 FITTED_Q, BASELINES = "fitted Q", "baselines"  # families that a verdict knows
 Severity = Literal["note", "warning", "severe"]
+RENAMED = {"low": "lowest", "high": "highest"}  # fields of an estimate, in older files
 SEVERITIES: tuple[Severity, ...] = ("severe", "warning", "note")  # worst first
 
 
@@ -142,17 +143,18 @@ class Estimate(ShownInNotebook):
     """What `policy` would earn according to `method`, how sure that is, and what speaks against it.
 
     `value` is the mean of the members that can be right: those that did not diverge (None if all did) and do not lie
-    beyond what the logged rewards allow (if all do, `value` is cut to that). `low` and `high` are the smallest and
-    largest of them. Members of `world` know more together than on their own, and its `value` is what they say together.
-    `interval` is the confidence interval.
+    beyond what the logged rewards allow (if all do, `value` is cut to that). `interval` is the confidence interval: how
+    far another log and other seeds could have moved it. `lowest` and `highest` are merely the ends of those members.
+    Members of `world` know more together than on their own, and its `value` is what they say together.
     """
 
     policy: str
     policy_kind: str  # "deterministic" or "stochastic"
     method: str
     value: float | None
-    low: float | None
-    high: float | None
+    interval: Interval | None
+    lowest: float | None  # of the members that count
+    highest: float | None
     members: list[float | None]  # every member's estimate; None where it is not a finite number
     diverged: list[int]  # which members diverged
     warnings: list[str]  # the diagnosis in sentences, worst first
@@ -161,7 +163,6 @@ class Estimate(ShownInNotebook):
     version: str
     seconds: float
     curves: list[dict[str, Any]] = field(default_factory=list, repr=False)  # rows: stage, member, step, metric, value
-    interval: Interval | None = None
     diagnosis: list[Finding] = field(default_factory=list)
     replicates: list[float | None] = field(default_factory=list, repr=False)  # estimates from resampled logs
     left_out: list[int] = field(default_factory=list)  # which other members lie beyond what the rewards allow
@@ -192,7 +193,7 @@ class Estimate(ShownInNotebook):
     @staticmethod
     def from_json(row: dict[str, Any]) -> "Estimate":
         return Estimate(
-            **row
+            **{RENAMED.get(name, name): value for name, value in row.items()}
             | {
                 "interval": _made(Interval, row.get("interval")),
                 "diagnosis": [Finding(**finding) for finding in row.get("diagnosis", [])],
@@ -207,8 +208,8 @@ class Estimate(ShownInNotebook):
         lines = [f"{self.policy} ({self.policy_kind}), {self.method}: {value}"]
         if self.interval is not None:
             lines[0] += f"  ({self.interval.level:.4g} interval {self.interval.low:.5g} … {self.interval.high:.5g})"
-        elif self.low is not None and self.high is not None and len(self.members) > 1:
-            lines[0] += f"  (members {self.low:.5g} … {self.high:.5g})"
+        elif self.lowest is not None and self.highest is not None and len(self.members) > 1:
+            lines[0] += f"  (members {self.lowest:.5g} … {self.highest:.5g})"
         if self.support_in_words:
             lines.append(f"  {self.support_in_words}")
         if self.versus_log is not None:

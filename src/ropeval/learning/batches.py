@@ -4,15 +4,26 @@ from dataclasses import replace
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 
 from ropeval.data.transitions import Rows, Transitions
 from ropeval.learning.resample import RowTable
 
 
-def draw_rows(transitions: Transitions, table: RowTable | None, count: int, key: Array) -> Array:
-    """[count] rows of a mini-batch: independent, uniform over the log or the member's resample, with replacement."""
-    return jax.random.randint(key, (count,), 0, transitions.size) if table is None else table.draw(count, key)
+def draw_rows(transitions: Transitions, table: RowTable | None, count: int, key: Array, segment: int = 1) -> Array:
+    """[count] rows of a mini-batch: independent, uniform over the log or the member's resample, with replacement.
+
+    With `segment` > 1, [count, segment]: each with those that follow it in its episode.
+    """
+    first = jax.random.randint(key, (count,), 0, transitions.size) if table is None else table.draw(count, key)
+    return first if segment == 1 else followed(first, transitions.starts, segment)
+
+
+def followed(first: Array, starts: Array, length: int) -> Array:
+    """[count, length] rows from `first` [count] on; where its episode has no more, its last row again."""
+    last = starts[jnp.searchsorted(starts, first, side="right")] - 1  # [count]
+    return jnp.minimum(first[:, None] + jnp.arange(length)[None], last[:, None])
 
 
 def _own(transitions: Transitions, member: Array | None) -> Any:

@@ -42,6 +42,7 @@ class Learner(NamedTuple):
     update: Callable[[Any, Rows, Array, Hyper], tuple[Any, Metrics]]  # state, batch, key, hyper -> state, metrics
     probe: Callable[[Any, Transitions], Metrics]  # what the curves show after each chunk
     rows: int  # drawn per update, independently and uniformly, with replacement
+    segment: int = 1  # each with so many that follow it in its episode, itself among them: [rows, segment, …] if > 1
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ def _train_chunk(
 ) -> tuple[Any, Metrics]:
     def step(state: Any, t: Array) -> tuple[Any, Metrics]:
         draw, noise = step_keys(key, t)
-        index = draw_rows(transitions, table, learner.rows, draw)
+        index = draw_rows(transitions, table, learner.rows, draw, learner.segment)
         return learner.update(state, gather(transitions, index, member), noise, hyper)
 
     state, metrics = jax.lax.scan(step, state, start + jnp.arange(length))
@@ -200,8 +201,9 @@ class Threads:
     """One core per member at a time. On a CPU this beat a batched program at every size that was measured."""
 
     def __init__(self, learner: Learner, transitions: Transitions, hyper: Hyper, keys: Array, table: RowTable | None):
-        self.learner, self.transitions, self.hyper, self.keys = learner, transitions, hyper, keys
+        self.learner, self.hyper, self.keys = learner, hyper, keys
         self.members = _unstack((keys, hyper))
+        self.seen = [transitions.seen_by(i) for i in range(len(keys))]
         self.tables = [None] * len(keys) if table is None else [table.of(i) for i in range(len(keys))]
 
     def shapes(self) -> Any:
@@ -240,7 +242,7 @@ class Threads:
 
     def chunk_of_one(self, i: int, state: Any, start: int, length: int) -> tuple[Any, Metrics]:
         """Member i, `length` steps on."""
-        own = (state, *self.members[i], jnp.int32(start), self.transitions, self.tables[i], jnp.int32(i))
+        own = (state, *self.members[i], jnp.int32(start), self.seen[i], self.tables[i], jnp.int32(i))
         return _chunk_of_one(self.learner, length, *own)
 
 

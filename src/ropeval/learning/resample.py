@@ -14,7 +14,9 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-Counts = NDArray[np.int64]
+from ropeval.arrays import Integers
+
+Counts = Integers
 PURPOSE = 3  # keeps these random numbers apart from those that draw actions
 
 

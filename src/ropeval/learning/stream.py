@@ -37,7 +37,7 @@ class Streamed(Threads):
         self._features = rows.x, rows.next_x
         some = transitions.glance()
         self._shown = replace(some, rows=jax.tree.map(jnp.asarray, some.rows), initial_x=jnp.asarray(some.initial_x))
-        per_step = 4 * learner.rows * (math.prod(rows.x.shape[1:]) + math.prod(rows.next_x.shape[1:]))
+        per_step = 4 * learner.rows * learner.segment * (math.prod(rows.x.shape[1:]) + math.prod(rows.next_x.shape[1:]))
         self._longest = max(1, PIECE // per_step)
 
     def chunk_of_one(self, i: int, state: Any, start: int, length: int) -> tuple[Any, Metrics]:
@@ -47,9 +47,9 @@ class Streamed(Threads):
         seen = []
         for first, last in pairwise(ends):
             begin = jnp.int32(start + int(first))
-            index = _indices(self.learner, int(last - first), own[0], begin, self.transitions, self.tables[i])
+            index = _indices(self.learner, int(last - first), own[0], begin, self.seen[i], self.tables[i])
             x, next_x = (self._gathered(column, np.asarray(index)) for column in self._features)
-            state, metrics = _train_piece(self.learner, state, *own, begin, index, x, next_x, self.transitions, member)
+            state, metrics = _train_piece(self.learner, state, *own, begin, index, x, next_x, self.seen[i], member)
             seen.append(metrics)
         return state, _summary(self.learner, state, seen, self._shown, member)
 
@@ -62,10 +62,12 @@ class Streamed(Threads):
 def _indices(
     learner: Learner, length: int, key: Array, start: Array, shell: Transitions, table: RowTable | None
 ) -> Array:
-    """[length, rows] what the engine would draw in these steps."""
-    return jax.lax.map(
-        lambda t: draw_rows(shell, table, learner.rows, step_keys(key, t)[0]), start + jnp.arange(length)
-    )
+    """[length, rows] or [length, rows, segment]: what the engine would draw in these steps."""
+
+    def one(t: Array) -> Array:
+        return draw_rows(shell, table, learner.rows, step_keys(key, t)[0], learner.segment)
+
+    return jax.lax.map(one, start + jnp.arange(length))
 
 
 @partial(jax.jit, static_argnums=0)

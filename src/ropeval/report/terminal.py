@@ -145,6 +145,6 @@ def _interval_heading(results: Sequence[Estimate]) -> str:
 def _spread(result: Estimate) -> str | None:
     if result.interval is not None:
         return f"{number(result.interval.low)}…{number(result.interval.high)}"
-    if result.low is None or result.high is None or len(result.members) < 2:
+    if result.lowest is None or result.highest is None or len(result.members) < 2:
         return None
-    return f"{number(result.low)}…{number(result.high)}"
+    return f"{number(result.lowest)}…{number(result.highest)}"

@@ -41,8 +41,8 @@ def test_every_finding_has_a_sentence_and_says_what_to_do(calm):
 
 def estimate(policy, method, low, high):
     middle = (low + high) / 2
-    return Estimate(policy, "stochastic", method, middle, low, high, [middle], [], [], {}, "", "", 0.0,
-                    interval=Interval(low, high, 0.95, "t", 10, 50))  # fmt: skip
+    interval = Interval(low, high, 0.95, "t", 10, 50)
+    return Estimate(policy, "stochastic", method, middle, interval, low, high, [middle], [], [], {}, "", "", 0.0)
 
 
 def test_disagreement():

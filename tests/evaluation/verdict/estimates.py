@@ -9,7 +9,7 @@ SURE = {"support": 0.99, "fallback": 0.0, "apart": 0.2}
 
 def estimate(method, value, policy="new", **signs):
     return Estimate(
-        policy=policy, policy_kind="deterministic", method=method, value=value, low=None, high=None, members=[],
+        policy=policy, policy_kind="deterministic", method=method, value=value, lowest=None, highest=None, members=[],
         diverged=[], warnings=[], config={}, data_sha256="", version="", seconds=0.0,
         interval=None if value is None else Interval(value - 1.0, value + 1.0, 0.95, "t", 5, 100),
         signs={} if value is None else CALM | signs, family=FAMILIES.get(method, ""),

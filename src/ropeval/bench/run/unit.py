@@ -1,11 +1,9 @@
 """One unit: all its members trained together, for one policy after the other; what comes of it as rows and curves."""
 
 import json
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +25,7 @@ from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, Trained, member_keys
 from ropeval.learning.resample import Resamples
 from ropeval.provenance import commit
+from ropeval.runtime import device
 from ropeval.version import __version__
 
 Report = Callable[[float], None]  # fraction done
@@ -168,12 +167,3 @@ def _fingerprint(study: Study, unit: Unit, method: Method, problem: Problem) -> 
     """What a checkpoint belongs to, whatever the policy. Of the device, too, since another one rounds differently."""
     about = [unit.id, method.describe(), problem.protocol, problem.gamma, problem.dataset.sha256, study.resample]
     return digest([*about, __version__, jax.devices()[0].device_kind])
-
-
-@cache
-def device() -> str:
-    first = jax.devices()[0]
-    if first.platform == "cpu":
-        return f"{len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()} CPU cores"
-    count = len(jax.devices())
-    return first.device_kind if count == 1 else f"{count} × {first.device_kind}"

@@ -97,8 +97,8 @@ def _sure(estimate: Estimate, chosen: Answer) -> str:
     if estimate.interval is not None and chosen.low is not None and chosen.high is not None:
         low, high = number(chosen.low), number(chosen.high)
         return f" ({estimate.interval.level:.0%} interval {low} to {high})"
-    if estimate.low is not None and estimate.high is not None and estimate.low < estimate.high:
-        return f" (members from {number(estimate.low)} to {number(estimate.high)})"
+    if estimate.lowest is not None and estimate.highest is not None and estimate.lowest < estimate.highest:
+        return f" (members from {number(estimate.lowest)} to {number(estimate.highest)})"
     return ""
 
 

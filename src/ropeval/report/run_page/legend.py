@@ -32,7 +32,7 @@ def extent(estimate: Estimate) -> tuple[float, float] | None:
         return None
     if estimate.interval is not None:
         return min(estimate.interval.low, estimate.value), max(estimate.interval.high, estimate.value)
-    low, high = estimate.low, estimate.high
+    low, high = estimate.lowest, estimate.highest
     return (estimate.value if low is None else low), (estimate.value if high is None else high)
 
 

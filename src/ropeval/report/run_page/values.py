@@ -60,8 +60,8 @@ def _interval_in_words(estimate: Estimate) -> str:
     if estimate.interval is not None:
         ends = f"{number(estimate.interval.low)} … {number(estimate.interval.high)}"
         return f"{value} ({estimate.interval.level:.0%} interval {ends})"
-    if estimate.low is not None and estimate.high is not None and estimate.low < estimate.high:
-        return f"{value} (members {number(estimate.low)} … {number(estimate.high)})"
+    if estimate.lowest is not None and estimate.highest is not None and estimate.lowest < estimate.highest:
+        return f"{value} (members {number(estimate.lowest)} … {number(estimate.highest)})"
     return value
 
 
@@ -89,7 +89,7 @@ def _caption(outcome: Outcome) -> str:
     if levels:
         named = " and ".join(f"{level:.0%}" for level in levels)
         bars.append(f"A bar is the {named} confidence interval: it covers the luck of the log and of the seeds.")
-    if any(e.interval is None and e.low != e.high for e in drawn):
+    if any(e.interval is None and e.lowest != e.highest for e in drawn):
         bars.append("Where there is no interval, a bar spans the lowest and the highest member.")
     lost = [f"{e.policy} by {e.method}" for e in outcome.estimates if e.value is None]
     if lost:
@@ -108,7 +108,7 @@ def _table(outcome: Outcome) -> Table:
     for e in outcome.estimates:
         low, high = (e.interval.low, e.interval.high) if e.interval else (None, None)
         value = "diverged" if e.value is None else number(e.value)
-        rows.append([e.policy, e.method, value, low, high, e.low, e.high])
+        rows.append([e.policy, e.method, value, low, high, e.lowest, e.highest])
         if told:
             rows[-1] += [e.extras.get("support"), e.extras.get("fallback")]
         if outcome.truth:

@@ -1,0 +1,142 @@
+"""What stops FQE from diverging, and what makes it right: its relatives, and a published recipe part by part.
+
+    python benchmarks/stable_fqe.py --data ropeval-data --out stable-fqe
+    python benchmarks/stable_fqe.py --data ropeval-data --out stable-fqe --tasks 'suite/*' --members 5 \\
+        --recipe-steps 1000000
+    python benchmarks/stable_fqe.py --out stable-fqe --summarise
+
+The first takes some minutes a log on two cores; the second is the whole, and wants a GPU. Only policies of the `dev`
+part are judged. Every row is kept as it is made: an interrupted run goes on.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ropeval.estimators import ESTIMATORS
+from ropeval.estimators.fqe import DOPE
+
+TASKS = ["suite/icu-200", "suite/mountaincar-mixture-5k"]
+RECIPE_STEPS = 20_000
+Variant = tuple[str, dict[str, Any]]
+
+
+def variants(recipe_steps: int, width: int | None) -> dict[str, Variant]:
+    """Name in the table -> method and settings."""
+    recipe = DOPE | {"steps": recipe_steps}
+    found: dict[str, Variant] = {
+        "mean-return": ("mean-return", {}),
+        "fqe": ("fqe", {}),
+        "fqe-clip": ("fqe-clip", {}),
+        "fqe-ln": ("fqe-ln", {}),
+        "fqe, τ 0.005": ("fqe", {"tau": 0.005}),
+        "the recipe": ("fqe", recipe),
+        "the recipe, not clipped": ("fqe", recipe | {"clip_targets": False}),
+        "the recipe, τ 0.02": ("fqe", recipe | {"tau": 0.02}),
+        "fqe-hl": ("fqe-hl", {}),
+        "fqe-horizon": ("fqe-horizon", {}),
+        "retrace": ("retrace", {}),
+        "tree-backup": ("tree-backup", {}),
+        "q-lambda": ("q-lambda", {}),
+        "wdr": ("wdr", {}),
+        "magic": ("magic", {}),
+        "wpdis": ("wpdis", {}),
+        "sope": ("sope", {}),
+    }
+    if width is None:
+        return found
+    trained = {name for name, (method, _) in found.items() if "width" in ESTIMATORS[method].config.model_fields}
+    return {
+        name: (method, {**settings, "width": width} if name in trained else settings)
+        for name, (method, settings) in found.items()
+    }
+
+
+def run(options: argparse.Namespace) -> None:
+    import ropeval
+    from ropeval.bench.data.task_data import load_task
+    from ropeval.bench.data.tasks import find_tasks
+    from ropeval.data import Log
+    from ropeval.runtime import prepare
+
+    prepare()
+    options.out.mkdir(parents=True, exist_ok=True)
+    done = {(row["task"], row["policy"], row["variant"]) for row in rows(options.out)}
+    for task in find_tasks(options.tasks):
+        if task.split != "dev":
+            continue
+        data = load_task(task, options.data)
+        judged = {name: judged for name, judged in data.judged.items() if judged.split == "dev"}
+        bounds = Log(data.dataset, task.gamma).bounds  # an estimate beyond them is reported as the bound itself
+        for variant, (method, settings) in variants(options.recipe_steps, options.width).items():
+            for name in list(judged)[-options.policies :]:
+                if (task.name, name, variant) in done or (options.variants and variant not in options.variants):
+                    continue
+                truth = judged[name].truth.discounted.value
+                row = {"task": task.name, "policy": name, "variant": variant, "truth": truth}
+                spread = [other.truth.discounted.value for other in judged.values()]
+                row["range"] = max(spread) - min(spread)
+                began = time.perf_counter()
+                try:
+                    found = ropeval.evaluate(
+                        data.dataset, judged[name].policy, method, gamma=task.gamma, members=options.members,
+                        settings={method: settings} if settings else {},
+                    )  # fmt: skip
+                    row |= {"value": found.value, "members": found.members, "extras": found.extras}
+                    row["diverged"] = len(found.diverged)
+                    row["at_bound"] = found.value is not None and bool(np.isclose(found.value, bounds).any())
+                except ropeval.UserError as error:
+                    row["refused"] = str(error)
+                row["seconds"] = round(time.perf_counter() - began, 1)
+                with (options.out / "rows.jsonl").open("a") as file:
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                print(task.name, name, variant, row.get("value"), truth, row["seconds"], flush=True)
+
+
+def rows(out: Path) -> list[dict[str, Any]]:
+    path = out / "rows.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def table(out: Path) -> Iterator[str]:
+    """Median error over the policies, as a share of the range of true values; policies whose estimate ran into what
+    the rewards allow, or that no member found a finite value for; seconds."""
+    found = rows(out)
+    tasks = list(dict.fromkeys(row["task"] for row in found))
+    yield "| | " + " | ".join(f"{task} | ran away | seconds" for task in tasks) + " |"
+    yield "|---|" + "---|" * 3 * len(tasks)
+    for variant in dict.fromkeys(row["variant"] for row in found):
+        cells = []
+        for task in tasks:
+            own = [row for row in found if (row["task"], row["variant"]) == (task, variant) and "refused" not in row]
+            errors = [abs(row["value"] - row["truth"]) / row["range"] for row in own if row["value"] is not None]
+            cells += [f"{np.median(errors):.1%}" if errors else "–"]
+            cells += [f"{sum(row['at_bound'] or row['value'] is None for row in own)} of {len(own)}"]
+            cells += [f"{np.mean([row['seconds'] for row in own]):.0f}" if own else "–"]
+        yield f"| {variant} | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("ropeval-data"))
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--tasks", nargs="+", default=TASKS)
+    parser.add_argument("--variants", nargs="+", help="some rows of the table; all, if not given")
+    parser.add_argument("--policies", type=int, default=100, help="of every log, so many of the best")
+    parser.add_argument("--members", type=int, default=2)
+    parser.add_argument("--width", type=int, help="of every hidden layer; if not given, each method's own")
+    parser.add_argument("--recipe-steps", type=int, default=RECIPE_STEPS)
+    parser.add_argument("--summarise", action="store_true")
+    options = parser.parse_args()
+    if not options.summarise:
+        run(options)
+    print("\n".join(table(options.out)))
+
+
+if __name__ == "__main__":
+    main()
