@@ -10,7 +10,7 @@ On the suite's dev cases that is a little better than the simulator alone; blend
 weights, going over to the log's return where the simulator guesses, or wider limits, were not (docs/guide/trust.md).
 
 Without a simulator it is the estimate with the best verdict, then the smallest spread, also where that is a guess: on
-dev cases what the log itself earned is further off. A method that ignores the policy counts only where no other answers.
+dev cases what the log itself earned is further off. Methods that ignore the policy count only where no other answers.
 """
 
 from collections.abc import Sequence

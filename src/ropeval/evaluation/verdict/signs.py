@@ -16,6 +16,7 @@ replay      how far it is off when logged episodes are replayed in it, in standa
 A sign that a method does not have is left out.
 """
 
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -64,9 +65,8 @@ class Earned:
 
 def returns_to_go(rewards: Floats, gamma: float, horizon: int | None = None) -> Floats:
     """[T] G_t = r_t + γ G_{t+1} of one episode; of `horizon` steps, where that is all that counts."""
-    from scipy.signal import lfilter
-
-    whole = np.asarray(lfilter([1.0], [1.0, -gamma], rewards[::-1])[::-1])
+    backwards = accumulate(rewards[::-1].tolist(), lambda later, reward: reward + gamma * later)
+    whole = np.array(list(backwards), np.float64)[::-1]
     if horizon is None or horizon >= len(whole):
         return whole
     after = np.concatenate([whole[horizon:], np.zeros(horizon)])
