@@ -210,13 +210,12 @@ def run_command(log: Path, policies: int, steps: int | None, cache: Path, scratc
 
 
 def measure(rows: int, policies: int, steps: int | None, again: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {"rows": rows, "policies": policies, "steps": steps or "default"}
+    row = {"rows": rows, "policies": policies, "steps": steps or "default", "about": hardware()}
     with tempfile.TemporaryDirectory() as place:
         scratch = Path(place)
         make_log(scratch / "log.npz", rows)
         for name in ("cold", "warm") if again else ("cold",):
             row[name] = run_command(scratch / "log.npz", policies, steps, scratch / "cache", scratch / name)
-    row["about"] = hardware()
     print(json.dumps(row), flush=True)
     return row
 
