@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module, resources
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -82,22 +83,27 @@ class Clock:
 
         return call
 
-    def heard(self, event: str, seconds: float, **about: Any) -> None:
+    def heard(self, event: str, duration_secs: float, **about: str | int) -> None:
         if event.startswith("/jax/core/compile/"):  # tracing, lowering, and the compiler or its cache
             now = time.time()
-            self.compiling.append((now - seconds, now))
+            self.compiling.append((now - duration_secs, now))
         if event == "/jax/core/compile/backend_compile_duration":
-            self.programs.append((round(seconds, 2), str(about.get("fun_name", "?"))))
+            self.programs.append((round(duration_secs, 2), str(about.get("fun_name", "?"))))
 
     def counted(self, event: str, **_: Any) -> None:
         self.cached += event == "/jax/compilation_cache/cache_hits"
 
     def seconds(self) -> dict[str, float]:
+        import numpy as np
+
         self._turn("other")
         found = dict.fromkeys(PARTS, 0.0)
-        busy = merged(self.compiling)
-        for part, start, end in self.stretches:
-            compiled = sum(max(0.0, min(end, to) - max(start, since)) for since, to in busy)
+        busy = [*merged(self.compiling), (self._since, self._since)]
+        edges = [edge for span in busy for edge in span]
+        before = list(accumulate((end - start for start, end in busy), initial=0.0))  # compiling until each span
+        total = [before[(i + 1) // 2] for i in range(len(edges))]
+        for part, start, end in self.stretches:  # there may be 100,000 of them
+            compiled = float(np.interp(end, edges, total) - np.interp(start, edges, total))
             found[part] += end - start - compiled
             found["compiling"] += compiled
         return {part: round(seconds, 2) for part, seconds in found.items()}
@@ -169,7 +175,7 @@ def make_log(path: Path, rows: int) -> None:
     import numpy as np
 
     with resources.as_file(resources.files("ropeval.demo") / "log.npz") as file, np.load(file) as log:
-        columns = {name: np.resize(log[name], (rows, *log[name].shape[1:])) for name in log.files}
+        columns: dict[str, Any] = {name: np.resize(log[name], (rows, *log[name].shape[1:])) for name in log.files}
     columns["truncations"][-1] = True
     np.savez(path, **columns)
 

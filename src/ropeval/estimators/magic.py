@@ -107,7 +107,7 @@ def smallest_on_simplex(matrix: Float[Floats, "J J"]) -> Float[Floats, " J"]:
     size = float(np.trace(matrix)) / len(matrix)
     if not np.isfinite(size):
         return np.full(len(matrix), np.nan)
-    from scipy.optimize import nnls  # a third of the time until the first line of a run, which few methods need
+    from scipy.optimize import nnls  # a fifth of the time to the first line of a run; few need it
 
     values, vectors = np.linalg.eigh(matrix / (size or 1.0))
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
