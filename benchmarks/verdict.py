@@ -38,6 +38,11 @@ BEGIN, END = "<!-- from here on: python -m benchmarks.verdict -->", "<!-- to her
 NEAR, FAR = 0.1, 0.3  # of the range: right, and wrong
 WANTED = 0.98  # of dev cases; on test 0.9 is asked for. Leaving out one environment at a time, 0.95 gave 0.948
 NEVER = 1e9
+# The suite's methods when the rule was made. Those that came later are measured by it, and change nothing.
+FITTED_WITH = {
+    "mean-reward", "mean-return", "world", "fqe", "fqe-clip", "fqe-ln", "lspe", "is", "wis", "pdis", "wpdis", "dr",
+    "wdr", "rope+fqe", "rope-range+fqe", "bcrl+lspe",
+}  # fmt: skip
 GRID: dict[Kind, dict[str, tuple[Sequence[float], Sequence[float]]]] = {
     "simulator": {
         "unsupported": ((0.1, 0.2, 0.3, 0.5), (0.5, 0.6, 0.7, 0.8)),
@@ -342,7 +347,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--study", type=Path, nargs="+", default=studies(ROWS))
     options = parser.parse_args(arguments)
     every = cases(load_results(options.study).rows)
-    dev = [case for case in every if case.split == "dev"]
+    dev = [case for case in every if case.split == "dev" and case.estimate.method in FITTED_WITH]
     made = fit(dev)
     text = json.dumps({"from": __doc__.splitlines()[0], **made, "expected": {}}, indent=1)
     before = TABLE.read_text(encoding="utf-8") if TABLE.exists() else ""

@@ -60,6 +60,10 @@ What the numbers say, and what the form cannot express whatever the training:
    ([rope-range](../methods/rope-range.md#why-the-papers-form-saturates) says why).
 4. Without the angle, d̃ is a sum, ½‖φ(x)‖² + ½‖φ(y)‖²: it can only say how far x and y are from *everything*. Only the
    angle relates x to y.
+
+## What to do next
+
+What the form costs in an evaluation: [rope-range](../methods/rope-range.md).
 """
 
 

@@ -37,7 +37,11 @@ python scripts/methods_table.py write benchmarks/results/methods/demo benchmarks
 
 The Hopper log holds whole episodes of hopper_online_5; hopper_online_10 is evaluated. Both act stochastically, since
 importance sampling has no answer for deterministic policies. `critic` is refused on both tasks: no policy file here
-has an action-value network."""
+has an action-value network.
+
+## What to do next
+
+Many more logs and policies: [suite](suite.md). What each method is: [methods](../methods/README.md)."""
 # Every estimator, every encoder with fqe, and some pairs that are told apart elsewhere in docs/.
 METHODS = [*ESTIMATORS, *(f"{encoder}+fqe" for encoder in ENCODERS),
            "rope+lspe", "rope-range+lspe", "bcrl+lspe", "rope-range+dr"]  # fmt: skip

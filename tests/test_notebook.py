@@ -20,7 +20,7 @@ def ones(observations):
 def shown(monkeypatch):
     """What a terminal on standard error shows."""
     console = Console(file=StringIO(), force_terminal=True, width=80, color_system=None)
-    monkeypatch.setattr("ropeval.cli.progress.stderr", lambda: console)
+    monkeypatch.setattr("ropeval.cli.screen.stderr", lambda: console)
     return console.file
 
 

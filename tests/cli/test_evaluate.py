@@ -362,7 +362,7 @@ BAD: dict[str, tuple[Callable[[], list[Any]], str]] = {
     "gamma": (lambda: ["log.npz", "policy.npz", "--gamma", "1.0"], "gamma is 1, but 30 of 30 episodes"),
     "gamma below": (lambda: ["log.npz", "policy.npz", "--gamma", "-0.5"], "gamma is -0.5"),
     "gamma not a number": (lambda: ["log.npz", "policy.npz", "--gamma", "often"], "valid number"),
-    "method": (lambda: ["log.npz", "policy.npz", "--method", "magic"], "unknown method 'magic'; choose from"),
+    "method": (lambda: ["log.npz", "policy.npz", "--method", "wizardry"], "unknown method 'wizardry'; choose from"),
     "composition": (lambda: ["log.npz", "policy.npz", "--method", "rope+mean-reward"], "takes no features"),
     "setting": (lambda: ["log.npz", "policy.npz", "--set", "fqe.wdith=3"], "unknown setting 'fqe.wdith'"),
     "setting's value": (lambda: ["log.npz", "policy.npz", "--set", "fqe.width=-3"], "setting fqe.width is -3"),

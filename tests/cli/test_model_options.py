@@ -75,4 +75,6 @@ def test_help_says_everything_under_its_heading(capsys):
 
 
 def test_every_verb_has_help():
-    assert {c.name or c.callback.__name__ for c in app.registered_commands} == {"evaluate", "demo", "methods", "report"}
+    assert {c.name or c.callback.__name__ for c in app.registered_commands} == {
+        "evaluate", "compare", "card", "demo", "methods", "report"
+    }  # fmt: skip

@@ -27,6 +27,16 @@ def test_the_contents_list_every_page():
     assert [str(page) for page in ROOT.glob("docs/**/*.md") if page.resolve() not in linked] == []
 
 
+def test_every_page_says_what_to_do_next():
+    """But the contents, and the tables behind results/reproduction.md: a program makes them, and that page leads on."""
+    docs = ROOT / "docs"
+    pages = set(docs.rglob("*.md")) - set((docs / "results" / "reproduction").glob("*.md")) - {docs / "README.md"}
+    assert len(pages) > 35
+    leads_on = re.compile(r"^## What to do next\n\n[^#]*\]\([^)]+\)", re.MULTILINE)
+    silent = [page for page in pages if not leads_on.search(page.read_text(encoding="utf-8"))]
+    assert [str(page.relative_to(docs)) for page in silent] == []
+
+
 def test_pages_that_the_code_names_exist():
     """In help texts, comments and docstrings."""
     code = [path for room in ("src", "scripts", "benchmarks", "tests") for path in (ROOT / room).rglob("*.py")]

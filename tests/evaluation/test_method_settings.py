@@ -33,7 +33,7 @@ def test_what_is_no_method(name, message):
 
 
 def test_an_unknown_preset_lists_the_presets():
-    with pytest.raises(UserError, match="unknown preset 'fast'; choose from: default, paper"):
+    with pytest.raises(UserError, match="unknown preset 'fast'; choose from: default, dope, paper"):
         make_method("fqe", preset="fast")
 
 

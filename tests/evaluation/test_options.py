@@ -140,6 +140,7 @@ def test_a_new_option_is_one_line(monkeypatch):
 @pytest.mark.parametrize("asked", [{"risk": 0.1}, {"below": -5}])
 def test_who_asks_how_returns_spread_needs_a_method_that_knows(asked):
     (name, value), *_ = asked.items()
-    with pytest.raises(UserError, match=rf"{name} is {value}.*, but fqe cannot tell how returns spread.*: world"):
+    with pytest.raises(UserError, match=rf"{name} is {value}.*, but fqe cannot tell how returns spread.*can: .*world"):
         make_methods(make_options({"method": ["fqe"], **asked}))
-    assert make_methods(make_options({"method": ["fqe", "world"], **asked}))
+    for knows in ("world", "wis", "dr"):
+        assert make_methods(make_options({"method": ["fqe", knows], **asked}))

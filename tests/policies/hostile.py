@@ -44,7 +44,7 @@ def told(spec, log=None) -> str:
     def try_it() -> None:
         policy = load_policy(spec)
         if log is not None:
-            make_problem(log, policy, 0.9)
+            _ = make_problem(log, policy, 0.9).transitions  # asks the policy
 
     with pytest.raises(UserError) as caught:
         try_it()

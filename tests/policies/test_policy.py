@@ -31,7 +31,7 @@ def test_discrete_answers_outside_the_set_are_refused(columns):
     log = Dataset.from_columns(columns | {"actions": np.arange(12) % 3})
     policy = CallablePolicy(lambda o: np.full(len(o), 3), deterministic=True)
     with pytest.raises(UserError, match="it gave action 3"):
-        make_problem(log, policy, 0.9)
+        _ = make_problem(log, policy, 0.9).transitions  # asks the policy
 
 
 def test_a_normalised_log_and_a_raw_policy_is_noted():

@@ -125,6 +125,7 @@ def _entry(name: str, weighted: bool, summary: str) -> Estimator:
         needs=WEIGHTS,
         spread=FQE.spread,
         prepare=prepare,
+        tells_returns=True,
         by_group=True,
         takes_horizon=True,
     )

@@ -347,6 +347,7 @@ def _entry(name: str, average: Average, per_decision: bool, summary: str) -> Est
         family="importance sampling",
         needs=WEIGHTS,
         prepare=prepare,
+        tells_returns=True,
         by_group=True,
         takes_horizon=True,
     )

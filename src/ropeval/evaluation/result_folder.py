@@ -139,7 +139,7 @@ class ResultFolder:
         return self.has("result.json")
 
     def has(self, name: str) -> bool:
-        return (self.path / name).is_file()
+        return os.path.isfile(self.path / name)  # False, and no error, where a name is too long
 
     @property
     def written(self) -> list[str]:

@@ -257,7 +257,9 @@ class TestManyPolicies:
         (prepare,) = rows.filter(method="model")["seconds_prepare"].unique()
         assert prepare > 0
         assert (rows["seconds"] >= 0).all()
-        assert rows.filter(method="fqe")["seconds_prepare"].to_list() == [0.0] * 6
+        assert (
+            rows.filter(method="fqe")["seconds_prepare"] < prepare
+        ).all()  # which lays the log out, and trains nothing
         found = {case for case, method, *_ in gather(curves, rows) if method == "model"}
         assert found == {f"toy/countdown · {name}" for name in self.NAMES}
 

@@ -29,7 +29,7 @@ def test_functions_by_name(columns, tmp_path, monkeypatch):
         "infinite": "it gave",
     }.items():
         with pytest.raises(UserError, match=message):
-            make_problem(log, load_policy(f"functions_of_mine:{name}"), 0.9)
+            _ = make_problem(log, load_policy(f"functions_of_mine:{name}"), 0.9).transitions  # asks the policy
     for name, message in {"many": "3 arguments", "number": "neither", "absent": "cannot import"}.items():
         with pytest.raises(UserError, match=message):
             load_policy(f"functions_of_mine:{name}")

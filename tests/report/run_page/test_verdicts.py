@@ -31,6 +31,7 @@ def test_a_single_method_is_not_said_twice():
 
 def test_the_page_relies_on_the_verdict_and_older_runs_have_none():
     page = run_page(judged()).html()
+    assert "left would earn about 10 (9 to 12); the log supports it." in page
     assert "according to world" in page
     assert "supported (within about 5% of the range, nine times in ten): all agree" in page
     assert "How far to rely on each" in page

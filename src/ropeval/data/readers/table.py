@@ -142,6 +142,8 @@ def _refuse_empty(series: Any, source: str) -> None:
 def _categories(series: Any, source: str, order: list[str] | None) -> tuple[NDArray[np.int64], list[str]]:
     """The place of every word [N] in the given order, or else in the alphabet's; and the words."""
     _refuse_empty(series, source)
+    if str(series.dtype).startswith("Duration"):
+        raise UserError(f"{source}: {series.name} (actions) holds times ({series.dtype}); expected numbers or words")
     kinds, places = np.unique(series.cast(str).to_numpy().astype(str), return_inverse=True)
     if len(kinds) > MAX_CATEGORIES:
         raise UserError(f"{source}: {series.name} (actions) has {len(kinds)} different words; expected numbers")

@@ -55,6 +55,21 @@ def contradicting(estimate: Estimate) -> list[str]:
     return [name for f in findings(estimate) if f.code == "disagreement" for name in f.numbers]
 
 
+def short_answer(outcome: Outcome) -> str:
+    """The same in a line, for the top of a page that says the rest below: who, how much, and how far to rely on it."""
+    found = headline_answers(outcome)
+    first = found[0] if found else None
+    if first is None or first.verdict is None:
+        return answer(outcome)
+    interval = ""
+    if first.low is not None and first.high is not None:
+        interval = f" ({number(first.low)} to {number(first.high)})"
+    most = f", the most of {len(outcome.policies)} policies" if len(outcome.policies) > 1 else ""
+    words = {"supported": "the log supports it", "partly": "the log supports it in part", "guess": "it is a guess"}
+    relied = words.get(first.verdict.word, first.verdict.word)
+    return f"{first.policy} would earn about {number(first.value)}{interval}{most}; {relied}."
+
+
 def answer(outcome: Outcome) -> str:
     """Who earns what, how sure that is, and whether something speaks against it: one sentence."""
     found, method = headline_answers(outcome), headline_method(outcome)

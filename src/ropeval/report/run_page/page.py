@@ -12,7 +12,7 @@ from ropeval.report.html import Note, Page
 from ropeval.report.labels import shown
 from ropeval.report.run_page.citation import citation
 from ropeval.report.run_page.coverage import distance_chart, map_chart
-from ropeval.report.run_page.headline import answer, best_first, headline_method
+from ropeval.report.run_page.headline import answer, best_first, headline_method, short_answer
 from ropeval.report.run_page.may_happen import add_may_happen, simulated
 from ropeval.report.run_page.notes import notes
 from ropeval.report.run_page.outcome import Outcome, read_outcome
@@ -48,7 +48,7 @@ def draw_curves(folder: Path) -> None:
 
 
 def run_page(outcome: Outcome) -> Page:
-    page = Page(f"What would {_named(outcome.policies)} earn?", answer(outcome), _facts(outcome))
+    page = Page(f"What would {_named(outcome.policies)} earn?", short_answer(outcome), _facts(outcome))
     _add_values(page, outcome)
     _add_groups(page, outcome)
     _add_warnings(page, outcome)
@@ -90,6 +90,8 @@ def _add_values(page: Page, outcome: Outcome) -> None:
         "than the one before it by the factor γ."
     )
     judged = any(e.verdict for e in outcome.estimates)
+    if judged:
+        intro = f"{answer(outcome)} {intro}"
     if method is not None and len(outcome.methods) > 1 and not judged:
         intro += (
             f" The sentence above speaks for {method}, the learned method with least against it; which method is right "
