@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +44,36 @@ def test_compiled_programs_are_kept(tmp_path, before):
 @pytest.mark.process
 def test_the_users_word_wins(tmp_path):
     assert ask(tmp_path, False, JAX_COMPILATION_CACHE_DIR="elsewhere")[0] == "elsewhere"
+
+
+COMPILES = """
+from ropeval.runtime import prepare
+prepare()
+import jax
+print(jax.jit(lambda x: x + 1)(1))
+"""
+
+
+@pytest.mark.process
+def test_a_cache_that_cannot_be_written_is_not_worth_a_word(tmp_path):
+    (tmp_path / "file").touch()  # no folder can be made in it
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    found = subprocess.run(
+        [sys.executable, "-c", COMPILES], env=clean | {"XDG_CACHE_HOME": str(tmp_path / "file")},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert (found.stdout, found.stderr) == ("2\n", "")
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch):
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    for name in ("XDG_CACHE_HOME", "JAX_COMPILATION_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    runtime.prepare()
+    assert "JAX_COMPILATION_CACHE_DIR" not in os.environ
 
 
 def test_a_gpu_that_jax_does_not_see_is_named(monkeypatch, tmp_path):

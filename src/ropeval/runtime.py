@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -18,8 +19,14 @@ def prepare() -> None:
     logging.getLogger("jax").setLevel(logging.ERROR)
     if "JAX_COMPILATION_CACHE_DIR" in os.environ:
         return
+    try:
+        folder = cache_folder() / "compiled"
+    except RuntimeError:  # a user without a home, as in some containers
+        return
+    # A folder that cannot be written, or a full disk, only costs the time to compile again: not worth a word.
+    warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache")
     settings = {
-        "jax_compilation_cache_dir": str(cache_folder() / "compiled"),
+        "jax_compilation_cache_dir": str(folder),
         "jax_persistent_cache_min_compile_time_secs": 0.2,
         "jax_persistent_cache_min_entry_size_bytes": -1,
     }

@@ -216,6 +216,7 @@ def test_resuming_a_finished_run_shows_it_again(files, capsys):
     assert "fqe" in capsys.readouterr().out
     assert (files / "out/result.json").read_bytes() == before
     assert call(*command, "--overwrite") == 0
+    assert "computing on" in capsys.readouterr().err  # where it takes time, that is said
 
 
 def without_seconds(path):

@@ -133,7 +133,7 @@ def answer(
     if resume and overwrite:
         raise UserError("--resume goes on with a run and --overwrite discards it; choose one")
     folder, expected = ResultFolder(out), session.forecast()
-    if not folder.answered:
+    if overwrite or not folder.answered:
         stderr().print(f"computing on {device()}{idle_gpu()}", highlight=False, markup=False)
         if expected.total >= WORTH_SAYING:
             stderr().print(str(expected), highlight=False, markup=False)
