@@ -41,7 +41,10 @@ def test_a_part_trains_as_long_as_it_says():
     assert PartConfig().stages("lspe") == {"lspe": 0}
 
 
-@given(part=WORD, field=WORD, value=st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False))
+NUMBERS = st.integers(-(2**63), 2**63 - 1)  # all that TOML has
+
+
+@given(part=WORD, field=WORD, value=NUMBERS | st.booleans() | st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_and_truths_are_read_as_toml_reads_them(part, field, value):
     text = str(value).lower() if isinstance(value, bool) else repr(value)
     assert parse_assignments([f"{part}.{field} = {text}"]) == {part: {field: value}}

@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from ropeval.cli import main as cli
 from ropeval.cli.main import main
 from ropeval.version import __version__
 
+ROOT = Path(__file__).parents[2]
 HELP = """
 import sys
 from contextlib import suppress
@@ -35,7 +37,8 @@ def verbs() -> list[list[str]]:
 
 @pytest.mark.process
 def test_whoever_asks_for_help_does_not_wait():
-    done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", HELP], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
     assert done.stdout.count("Usage: ropeval") == len(verbs()) > 10
     assert done.stdout.endswith(f"ropeval {__version__}\n")
     assert done.stderr.strip() == "[]"
