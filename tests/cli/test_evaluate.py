@@ -468,7 +468,7 @@ def test_a_full_disk_keeps_the_answer_on_the_screen(files, capsys, monkeypatch):
     assert not list((files / "out").glob("*.parquet"))
     assert not (files / "out/result.json").exists()
     monkeypatch.undo()
-    os.chdir(files)
+    monkeypatch.chdir(files)
     assert call("log.npz", "policy.npz", "--method", "mean-reward", "--out", "out", "--resume") == 0
 
 
