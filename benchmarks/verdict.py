@@ -17,20 +17,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from benchmarks.suite_page import ROWS, filled, studies
+from benchmarks.verdict_cases import Case, cases, words
+from benchmarks.verdict_picture import reliability
 
-from ropeval.bench.data.tasks import find_task
 from ropeval.bench.results.together import load_results
 from ropeval.errors import UserError
-from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation.options import DEFAULT_METHODS
 from ropeval.evaluation.result import BASELINES, Estimate
 from ropeval.evaluation.verdict import rule
 from ropeval.evaluation.verdict.one_answer import one_answer
 from ropeval.evaluation.verdict.rule import WORDS, Kind, Limits
-from ropeval.evaluation.verdict.verdict import apart, look, read
+from ropeval.evaluation.verdict.verdict import apart, read
 from ropeval.files import write_text
+from ropeval.report.draw_paper import draw
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE, PAGE = ROOT / "src/ropeval/evaluation/verdict/table.json", ROOT / "docs/guide/trust.md"
@@ -63,73 +63,6 @@ GRID: dict[Kind, dict[str, tuple[Sequence[float], Sequence[float]]]] = {
         "unweighed": ((0.5, 0.7, 0.8, 0.9), (0.8, 0.9, 0.95, 0.98)),
     },
 }
-
-
-class Case(NamedTuple):
-    """One estimate of the suite, whose truth is known."""
-
-    task: str
-    family: str
-    split: str
-    estimate: Estimate
-    simulator: Estimate | None  # for the same policy
-    error: float  # as a share of the range of the true values of the task's policies
-    covered: bool | None  # whether its interval holds the truth
-    width: float | None  # of the interval, likewise
-    moved: float  # |error| as a share of the log's own scale
-    truth: float
-    wide: float  # the range
-    findings: dict[str, str]  # code -> severity
-
-
-def cases(rows: pl.DataFrame) -> list[Case]:
-    ranges = {
-        task: max(truths) - min(truths)
-        for task, truths in rows.group_by("task").agg(pl.col("truth_discounted").unique()).iter_rows()
-    }
-    made = [(row, _estimate(row)) for row in rows.iter_rows(named=True)]
-    simulators = {(row["task"], row["policy"]): one for row, one in made if "support" in one.signs}
-    found = []
-    for row, one in made:
-        if one.value is None or not one.signs:
-            continue
-        wide, off = ranges[row["task"]], abs(one.value - row["truth_discounted"])
-        beside = None if "support" in one.signs else simulators.get((row["task"], row["policy"]))
-        ends = None if row["low"] is None else (row["low"], row["high"])
-        found.append(
-            Case(
-                row["task"],
-                find_task(row["task"]).family,
-                row["split"],
-                one,
-                beside,
-                off / wide,
-                None if ends is None else ends[0] <= row["truth_discounted"] <= ends[1],
-                None if ends is None else (ends[1] - ends[0]) / wide,
-                off / one.signs["scale"],
-                row["truth_discounted"],
-                wide,
-                {found["code"]: found["severity"] for found in json.loads(row["warnings"])},
-            )
-        )
-    return found
-
-
-def _estimate(row: Mapping[str, Any]) -> Estimate:
-    signs = json.loads(row["extras"]).get("signs", {})
-    nothing: dict[str, Any] = {
-        "interval": None,
-        "lowest": None,
-        "highest": None,
-        "members": [],
-        "diverged": [],
-        "warnings": [],
-        "config": {},
-    }
-    return Estimate(
-        policy=row["policy"], policy_kind="", method=row["method"], value=row["estimate"], data_sha256="", version="",
-        seconds=row["seconds"], signs=signs, family=ESTIMATORS[row["method"].rpartition("+")[2]].family, **nothing,
-    )  # fmt: skip
 
 
 # --- fitting ------------------------------------------------------------------------------------------------------
@@ -204,14 +137,6 @@ def expected(dev: Sequence[Case]) -> dict[str, dict[str, dict[str, float]]]:
         }
         for kind, by_word in sorted(found.items())
     }
-
-
-def words(case: Case) -> list[tuple[Kind, str]]:
-    """What it is called beside the simulator, and what it would be called without."""
-    both = [look(case.estimate, case.simulator)]
-    if case.simulator is not None:
-        both.append(look(case.estimate, None))
-    return [(kind, judged.word) for kind, judged in both]
 
 
 def _rounded(value: Any) -> float:
@@ -346,7 +271,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--study", type=Path, nargs="+", default=studies(ROWS))
     options = parser.parse_args(arguments)
-    every = cases(load_results(options.study).rows)
+    rows = load_results(options.study).rows
+    every = cases(rows)
     dev = [case for case in every if case.split == "dev" and case.estimate.method in FITTED_WITH]
     made = fit(dev)
     text = json.dumps({"from": __doc__.splitlines()[0], **made, "expected": {}}, indent=1)
@@ -362,6 +288,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.check:
         print("as it is" if before == text else "table.json is not what these rows give")
     else:
+        ran = [", ".join(sorted(rows[column].unique())) for column in ("device", "commit")]
+        source = f"python -m benchmarks.verdict; {len(every):,} estimates of the suite, {ran[0]}, commit {ran[1]}"
+        drawn = draw(reliability(every, "test"), PAGE.with_suffix(""), ["png"], source)
+        words_for_page = f"![What verdicts are worth](trust/{drawn[0].name})\n\n{words_for_page}"
         write_text(PAGE, filled(PAGE.read_text(encoding="utf-8"), words_for_page, BEGIN, END))
 
 
