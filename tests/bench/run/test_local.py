@@ -145,6 +145,7 @@ def test_status_counts_what_is_done_and_what_runs(finished):
 
 
 @pytest.mark.process
+@pytest.mark.training  # what the killed one left may be up to this process
 def test_two_processes_one_of_them_killed_and_then_resumed(finished, data, tmp_path, capsys):
     study, out = write_toml(tmp_path / "toy.toml"), tmp_path / "out"
     words = ["run", str(study), "--out", str(out), "--data", str(data), "--resume"]
