@@ -10,6 +10,7 @@ import shlex
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,8 +23,9 @@ from ropeval.runtime import prepare
 BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-def run_page(page: Path) -> None:
-    """A page as its reader would work through it, in the current folder; the tests do the same."""
+def run_page(page: Path, run: Callable[[list[str]], None]) -> None:
+    """A page as its reader would work through it, in the current folder; `run` takes the words of a command. The tests
+    do the same."""
     session: dict[str, object] = {"__name__": "__page__"}
     for language, file, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         if file:
@@ -32,13 +34,13 @@ def run_page(page: Path) -> None:
             exec(compile(text, str(page), "exec"), session)  # our own pages
         elif language == "sh":
             for line in text.splitlines():
-                app(shlex.split(line, comments=True)[1:], standalone_mode=False)
+                run(shlex.split(line, comments=True))
 
 
 def picture(page: Path, images: Path) -> None:
     with tempfile.TemporaryDirectory() as empty, contextlib.chdir(empty):
         sys.path.insert(0, empty)
-        run_page(page)
+        run_page(page, lambda words: app(words[1:], standalone_mode=False))
         sys.path.remove(empty)
         for name in [n for n, m in sys.modules.items() if str(getattr(m, "__file__", "") or "").startswith(empty)]:
             del sys.modules[name]

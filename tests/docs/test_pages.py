@@ -3,12 +3,11 @@
 A page is one session in an empty folder. Everything happens in this process, so that pages share compiled programs.
 """
 
-import re
-import shlex
 import sys
 from pathlib import Path
 
 import pytest
+from scripts.gallery_pictures import BLOCK, run_page
 from typer.testing import CliRunner
 
 from ropeval.cli.main import app
@@ -16,7 +15,6 @@ from ropeval.encoders import ENCODERS
 from ropeval.estimators import ESTIMATORS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 RUN = {"python", "sh"}
 PAGES = sorted(
     page for page in DOCS.rglob("*.md") if RUN & {block[1] for block in BLOCK.finditer(page.read_text("utf-8"))}
@@ -59,15 +57,7 @@ def test_these_pages_run():
 @pytest.mark.process
 @pytest.mark.training
 def test_the_page_runs(page, monkeypatch):
-    session: dict[str, object] = {"__name__": "__page__"}
-    for language, file, text in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if file:
-            Path(file).write_text(text, encoding="utf-8")
-        elif language == "python":
-            exec(compile(text, str(page), "exec"), session)  # our own pages
-        elif language == "sh":
-            for line in text.splitlines():
-                _command(shlex.split(line, comments=True), monkeypatch)
+    run_page(page, lambda words: _command(words, monkeypatch))
 
 
 def _command(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,23 +17,22 @@ CLEAR: dict[Kind, str] = {
 
 def give_verdicts(estimates: Sequence[Estimate]) -> list[Estimate]:
     """The same estimates, each with its verdict."""
-    return [replace(one, verdict=verdict_on(one, estimates)) for one in estimates]
+    simulators: dict[str, Estimate] = {}  # the first of each policy
+    for one in estimates:
+        if "support" in one.signs and one.value is not None:
+            simulators.setdefault(one.policy, one)
+    return [replace(one, verdict=verdict_on(one, simulators.get(one.policy))) for one in estimates]
 
 
-def verdict_on(estimate: Estimate, all_of_them: Sequence[Estimate]) -> Verdict | None:
+def verdict_on(estimate: Estimate, simulator: Estimate | None) -> Verdict | None:
     """None where nothing is known: no estimate, or a result of an earlier version."""
     if estimate.value is None or not estimate.signs:
         return None
-    simulators = [
-        other
-        for other in all_of_them
-        if other.policy == estimate.policy and "support" in other.signs and other.value is not None
-    ]
-    beside = None if "support" in estimate.signs else next(iter(simulators), None)
+    beside = None if "support" in estimate.signs else simulator
     kind, judged = look(estimate, beside)
     expected = table().expected.get(kind, {}).get(judged.word)
     signs = read(estimate.signs) | ({} if beside is None else {"contradicted": apart(estimate, beside)})
-    clauses = [reason(name, signs[name]) for name in judged.because if name in signs]
+    clauses = [reason(name, signs[name]) for name in judged.because]
     if not clauses and beside is not None and judged.word != "supported":
         clauses = ["the simulator, which says the same, is no better supported"]
     return Verdict(
