@@ -22,7 +22,7 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.encoders.encoder import Encoded, Encoder
-from ropeval.encoders.similarity import CURVE_ROWS, Dim, output_dim
+from ropeval.encoders.similarity import Dim, feature_curves, output_dim
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
 from ropeval.learning.networks import MLP
 from ropeval.settings import PartConfig
@@ -119,13 +119,7 @@ def make_learner(config: BcrlConfig, inputs: int, dim: int, gamma: float, scale:
         return BcrlState(phi, model, phi_optimiser, model_optimiser, state.step + 1), metrics
 
     def probe(state: BcrlState, transitions: Transitions) -> Metrics:
-        x = transitions.rows.x
-        features = state.phi(x[:: max(1, len(x) // CURVE_ROWS)])  # [rows, d]
-        return {
-            "feature_mean": features.mean(),
-            "feature_std": features.std(axis=0).mean(),
-            "feature_size": jnp.abs(features).mean(),
-        }
+        return feature_curves(state.phi, transitions)
 
     return Learner(init, update, probe, config.batch)
 

@@ -24,7 +24,7 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.encoders.encoder import Encoded, Encoder
-from ropeval.encoders.similarity import CURVE_ROWS, Dim, output_dim
+from ropeval.encoders.similarity import Dim, feature_curves, output_dim
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import Learned, adamw, descend, huber, start
@@ -75,13 +75,7 @@ def make_learner(config: KropeConfig, inputs: int, dim: int, gamma: float) -> Le
         return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
 
     def probe(state: Learned, transitions: Transitions) -> Metrics:
-        x = transitions.rows.x
-        features = state.target(x[:: max(1, len(x) // CURVE_ROWS)])  # [rows, d]
-        return {
-            "feature_mean": features.mean(),
-            "feature_std": features.std(axis=0).mean(),
-            "feature_size": jnp.abs(features).mean(),
-        }
+        return feature_curves(state.target, transitions)
 
     return Learner(init, update, probe, 2 * config.batch)
 

@@ -227,6 +227,17 @@ def output_dim(dim: int | str, inputs: int) -> int:
     return dim if isinstance(dim, int) else max(MIN_DIM, inputs // FRACTIONS[dim])
 
 
+def feature_curves(encode: Phi, transitions: Transitions) -> Metrics:
+    """What a curve says of features [rows, d] on some of the log's rows."""
+    x = transitions.rows.x
+    features = encode(x[:: max(1, len(x) // CURVE_ROWS)])
+    return {
+        "feature_mean": features.mean(),
+        "feature_std": features.std(axis=0).mean(),
+        "feature_size": jnp.abs(features).mean(),
+    }
+
+
 def mean_difference(values: Float[AnyFloats, " n"]) -> float:
     """E|v₁ − v₂| over independent pairs of values, by sorting: the i-th smallest is above i others."""
     ordered = np.sort(values.astype(np.float64))
