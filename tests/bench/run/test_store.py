@@ -58,3 +58,10 @@ def test_what_a_killed_process_half_wrote_goes_with_the_next_claim(tmp_path):
     assert left == {path for group in (ours, theirs) for path in [f"{group.name}.0fcdbc77.rows.parquet"]} | {
         f".{theirs.name}.0fcdbc77.curves.parquet.3zfcfh27.parquet"
     }
+
+
+def test_a_second_process_may_come_while_the_first_writes_what_was_asked_for(tmp_path):
+    """Seen once: it took the other's unfinished file for something else that lies in the folder."""
+    (tmp_path / ".study.json.3zfcfh27.json").touch()
+    Store(tmp_path).create(STUDY, resume=False)
+    assert Store(tmp_path).study() == STUDY

@@ -28,6 +28,7 @@ from ropeval.files import locked, remove_leftovers, write_parquet, write_text
 # What may not change within one folder: such rows are never mixed.
 FIXED = ("protocol", "gamma", "draws", "key", "resample")
 KINDS = (".rows.parquet", ".curves.parquet", ".failed.json")  # files of a unit
+STUDY = "study.json"
 PROGRESS_EVERY = 2.0  # seconds
 PACKED = "packed"  # the name of what holds many units in one file: see `pack.py`
 
@@ -43,21 +44,22 @@ class Store:
         that the folder will then hold. Writes nothing."""
         if self.folder.exists() and not self.folder.is_dir():
             raise UserError(f"{self.folder}: this is a file; --out needs a folder")
-        if (self.folder / "study.json").exists():
+        names = {path.name for path in self.folder.iterdir()} if self.folder.exists() else set()
+        if STUDY in names:
             if not resume:
                 raise UserError(
                     f"{self.folder}: there is a study in this folder; add --resume to go on with it (what is done is "
                     "kept and not run again), or choose another --out"
                 )
             return merge(self.study(), study, self.folder)
-        if self.folder.exists() and any(self.folder.iterdir()):
+        if any(not name.startswith(f".{STUDY}.") for name in names):  # that is another process about to write it
             raise UserError(f"{self.folder}: this folder holds something else; choose another --out")
         return study
 
     def create(self, study: Study, resume: bool) -> None:
         """Start a folder, or go on in one."""
         whole = self.check(study, resume)
-        write_text(self.folder / "study.json", json.dumps(whole.model_dump(), indent=1, ensure_ascii=False))
+        write_text(self.folder / STUDY, json.dumps(whole.model_dump(), indent=1, ensure_ascii=False))
 
     def study(self) -> Study:
         return read_study(self.folder)
