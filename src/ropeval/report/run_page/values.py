@@ -1,5 +1,7 @@
 """All policies, all methods, one picture: where each estimate lies and how sure it is."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ropeval.evaluation.result import Estimate
@@ -14,7 +16,7 @@ SPOKEN = 16  # estimates that the description names one by one
 
 def values_chart(outcome: Outcome) -> Chart:
     """Policies from top to bottom as they were named, methods in rows below each name."""
-    legend = method_legend(outcome)
+    legend = {name: _barred(entry) for name, entry in method_legend(outcome).items()}
     panels = []
     for policy in outcome.policies:
         drawn = [_series(e, legend) for e in outcome.of(policy) if e.value is not None]
@@ -33,6 +35,11 @@ def values_chart(outcome: Outcome) -> Chart:
         alt=_alt(outcome),
         table=_table(outcome),
     )
+
+
+def _barred(entry: Entry) -> Entry:
+    """As it is drawn here: a sign on a solid bar, whatever its curves look like."""
+    return replace(entry, marker=True, style=entry.style._replace(dash="solid"))
 
 
 def _series(estimate: Estimate, legend: dict[str, Entry]) -> Series:
