@@ -91,7 +91,7 @@ def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: 
             rules.append(len(rows))
         name = Cell(r.policy, below=r.policy_kind) if r.policy != last else Cell("")
         last = r.policy
-        estimate = Cell("diverged", tone="severe") if r.value is None else Cell(r.value)
+        estimate = Cell(r.without_value, tone="severe") if r.value is None else Cell(r.value)
         known = _truth_cells(r, truth) if truth else (versus_cell(r),)
         places = sorted(sentences.index(w) + 1 for w in r.warnings)
         worst: Severity = min((severities[w] for w in r.warnings), key=SEVERITIES.index, default="note")

@@ -62,7 +62,7 @@ def _in_words(estimate: Estimate) -> str:
 
 def _interval_in_words(estimate: Estimate) -> str:
     if estimate.value is None:
-        return "diverged"
+        return estimate.without_value
     value = number(estimate.value)
     if estimate.interval is not None:
         ends = f"{number(estimate.interval.low)} … {number(estimate.interval.high)}"
@@ -100,7 +100,7 @@ def _caption(outcome: Outcome) -> str:
         bars.append("Where there is no interval, a bar spans the lowest and the highest member.")
     lost = [f"{e.policy} by {e.method}" for e in outcome.estimates if e.value is None]
     if lost:
-        bars.append(f"Diverged, and therefore not drawn: {', '.join(lost)}.")
+        bars.append(f"Without an estimate, and therefore not drawn: {', '.join(lost)}.")
     far = [entry.group for entry in method_legend(outcome).values() if not entry.shown]
     if far:
         bars.append(f"Hidden at first, since its scale would flatten the rest: {', '.join(far)}.")
@@ -114,7 +114,7 @@ def _table(outcome: Outcome) -> Table:
     rows: list[list[Value]] = []
     for e in outcome.estimates:
         low, high = (e.interval.low, e.interval.high) if e.interval else (None, None)
-        value = "diverged" if e.value is None else number(e.value)
+        value = e.without_value if e.value is None else number(e.value)
         rows.append([e.policy, e.method, value, low, high, e.lowest, e.highest])
         if told:
             rows[-1] += [e.extras.get("support"), e.extras.get("fallback")]
