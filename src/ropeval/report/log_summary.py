@@ -37,7 +37,7 @@ def print_summary(name: str, kind: str, summary: Summary, console: Console) -> N
 def _facts(summary: Summary) -> list[tuple[str, str]]:
     lengths, returns = summary.lengths, summary.returns
     ends = f"{summary.terminated:,} terminated, {summary.truncated:,} truncated"
-    fitted = "none: methods that weight by them fit the behaviour policy first"
+    fitted = "none: methods that weight by them fit the behaviour first"
     return [
         ("steps", f"{summary.steps:,} in {summary.episodes:,} episodes"),
         (
