@@ -134,7 +134,10 @@ def _against(outcome: Outcome, best: Estimate) -> str:
             f"{' and '.join(told)} {'speaks' if told[0].startswith('1 ') and len(told) == 1 else 'speak'} against it"
         )
     if others:
-        one, doubtful = len(others) == 1, all(_severe(outcome, best.policy, name) for name in others)
-        own = f" but {'has' if one else 'have'} severe findings of {'its' if one else 'their'} own" if doubtful else ""
+        one, own = len(others) == 1, ""
+        if all(_severe(outcome, best.policy, name) for name in others):
+            own = f" but {'has' if one else 'have'} severe findings of {'its' if one else 'their'} own"
+        elif all(e.verdict and e.verdict.word == "guess" for e in outcome.of(best.policy) if e.method in others):
+            own = " but is a guess itself" if one else " but are guesses themselves"
         words.append(f"{' and '.join(others)} {'contradicts' if one else 'contradict'} it{own}")
     return ", and ".join(words) or "no warning speaks against it"
