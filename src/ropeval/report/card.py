@@ -14,7 +14,7 @@ from ropeval.files import write_text
 from ropeval.report.escape import markdown
 from ropeval.report.html import Note, Page
 from ropeval.report.labels import number, shown
-from ropeval.report.run_page.headline import answer, headline_answers, headline_method
+from ropeval.report.run_page.headline import answer, guesses, headline_answers, headline_method
 from ropeval.report.run_page.outcome import Outcome, findings, read_outcome
 from ropeval.report.table import Cell, Table, Value
 from ropeval.report.typeset import to_markdown
@@ -71,8 +71,8 @@ def next_step(best: Estimate | None, estimates: Sequence[Estimate] = ()) -> str:
         return "Do not decide on this number: something severe speaks against it."
     if best.verdict is not None and best.verdict.word == "guess":
         return f"Do not decide on this number: it is a guess, since {best.verdict.reason}."
-    guesses = {e.method for e in estimates if e.policy == best.policy and e.verdict and e.verdict.word == "guess"}
-    if any(f.code == "disagreement" and not (f.numbers and guesses >= set(f.numbers)) for f in found):
+    guessed = guesses([e for e in estimates if e.policy == best.policy])
+    if any(f.code == "disagreement" and not (f.numbers and guessed >= set(f.numbers)) for f in found):
         return f"Methods contradict each other about {best.policy}: do not decide before it is clear which is right."
     if better is None:
         return "How sure the number is was not measured: evaluate again with resampling before deciding."

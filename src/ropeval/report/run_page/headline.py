@@ -55,6 +55,11 @@ def contradicting(estimate: Estimate) -> list[str]:
     return [name for f in findings(estimate) if f.code == "disagreement" for name in f.numbers]
 
 
+def guesses(estimates: Sequence[Estimate]) -> set[str]:
+    """The methods that have nothing but a guess."""
+    return {e.method for e in estimates if e.verdict and e.verdict.word == "guess"}
+
+
 def short_answer(outcome: Outcome) -> str:
     """The same in a line, for the top of a page that says the rest below: who, how much, and how far to rely on it."""
     found = headline_answers(outcome)
@@ -137,7 +142,7 @@ def _against(outcome: Outcome, best: Estimate) -> str:
         one, own = len(others) == 1, ""
         if all(_severe(outcome, best.policy, name) for name in others):
             own = f" but {'has' if one else 'have'} severe findings of {'its' if one else 'their'} own"
-        elif all(e.verdict and e.verdict.word == "guess" for e in outcome.of(best.policy) if e.method in others):
+        elif guesses(outcome.of(best.policy)) >= set(others):
             own = " but is a guess itself" if one else " but are guesses themselves"
         words.append(f"{' and '.join(others)} {'contradicts' if one else 'contradict'} it{own}")
     return ", and ".join(words) or "no warning speaks against it"

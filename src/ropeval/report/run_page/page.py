@@ -113,8 +113,9 @@ def _add_values(page: Page, outcome: Outcome) -> None:
 def _value_in_words(gamma: float | None) -> str:
     if gamma == 0:
         return "The value of a policy is what one of its actions earns on average."
-    counting = "all rewards alike" if gamma == 1 else "every reward counting less than the one before it by the factor γ"
-    return f"The value of a policy is what it earns on average from the start of an episode, {counting}."
+    less = "every reward counting less than the one before it by the factor γ"
+    earned = "The value of a policy is what it earns on average from the start of an episode"
+    return f"{earned}, {'all rewards counting alike' if gamma == 1 else less}."
 
 
 def _add_groups(page: Page, outcome: Outcome) -> None:
