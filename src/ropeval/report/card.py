@@ -81,9 +81,6 @@ def next_step(best: Estimate | None) -> str:
     return f"The log does not tell whether {best.policy} is better than what was done: collect more episodes."
 
 
-
-
-
 def _table(ranked: list[Estimate], method: str) -> Table:
     rows: list[list[Cell | Value]] = []
     for e in ranked:

@@ -112,9 +112,6 @@ def _sure(estimate: Estimate, chosen: Answer) -> str:
     return ""
 
 
-
-
-
 def _against(outcome: Outcome, best: Estimate) -> str:
     """What speaks against the number that the sentence gives, and against no other."""
     counts = Counter(f.severity for f in findings(best) if f.code != "disagreement")

@@ -63,12 +63,6 @@ def run_page(outcome: Outcome) -> Page:
     return page
 
 
-
-
-
-
-
-
 def _add_values(page: Page, outcome: Outcome) -> None:
     method = headline_method(outcome)
     intro = (
