@@ -181,6 +181,12 @@ class Estimate(ShownInNotebook):
             return ""
         return f"support {self.extras['support']:.2f}, {self.extras['fallback']:.0%} from the log"
 
+    @property
+    def without_value(self) -> str:
+        """The word for an estimate that is not there."""
+        weightless = any(f.code == "effective-sample-size" and f.numbers.get("effective") == 0 for f in self.diagnosis)
+        return "none" if weightless else "diverged"
+
     def to_json(self, everything: bool = False) -> dict[str, Any]:
         """The row of `result.json`; with `everything`, also what is kept elsewhere or needed only on the way."""
         row = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -205,7 +211,7 @@ class Estimate(ShownInNotebook):
         )
 
     def __repr__(self) -> str:
-        value = "diverged" if self.value is None else f"{self.value:.5g}"
+        value = self.without_value if self.value is None else f"{self.value:.5g}"
         lines = [f"{self.policy} ({self.policy_kind}), {self.method}: {value}"]
         if self.interval is not None:
             lines[0] += f"  ({self.interval.level:.4g} interval {self.interval.low:.5g} … {self.interval.high:.5g})"
