@@ -94,7 +94,7 @@ def averaged(run: Run, values: Floats, **told: Any) -> Estimated:
 
 def mean_among(run: Run, values: Floats, held: NDArray[np.bool_]) -> Estimated:
     """The same over the episodes that are held; nan for a member whose log has none of them."""
-    own = held[None] * (np.ones(values.shape, np.int64) if run.counts is None else run.counts)  # [M, E]
+    own = held[None] * run.held(len(held))  # [M, E]
     with np.errstate(invalid="ignore"):
         return Estimated((own * values).sum(axis=1) / own.sum(axis=1))
 
@@ -108,7 +108,7 @@ class Estimator:
     estimate: Callable[..., Estimated]  # (problem, config, run), and what `prepare` gave, if there is one
     summary: str
     takes_features: bool  # whether an encoder can stand before it
-    presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # preset name -> overrides
+    presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # by name; "cpu": the default on one
     family: str = OTHERS  # under which `ropeval methods` lists it
     needs: tuple[Need, ...] = ()  # of the log and the policy: refused, before any work, where it is not there
     check: Callable[[Dataset, Policy], None] | None = None  # refuses what no need can say

@@ -18,10 +18,9 @@ names that the paper's tables use:
     fqe-ln     layer normalisation after each hidden layer
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -31,17 +30,17 @@ from jax import Array
 from jaxtyping import Float, Int
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
-from ropeval.arrays import Floats, Integers
+from ropeval.arrays import Floats
 from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.data.bounds import value_bounds
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
-from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
+from ropeval.estimators.fitted_q import FittedQ, Value
+from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
 from ropeval.learning.networks import MLP
-from ropeval.learning.optimise import Learned, adamw, descend, huber, start
+from ropeval.learning.optimise import Learned, Loss, descending, huber
 from ropeval.settings import PartConfig
 
-Value = Callable[[Any, Array], Array]  # (model, features of pairs) -> their values
-Loss = Callable[[MLP, MLP, Rows, Hyper, Array], Array]  # of q, q̄ and a mini-batch, with a key to draw with
+Settings = dict[str, Any]  # by field
 FAMILY = "fitted Q"
 FEWEST_STEPS = 3_000  # however small the log is
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
@@ -86,7 +85,7 @@ class FQELNConfig(FQEConfig):
     layer_norm: bool = True
 
 
-PAPER = {
+PAPER: Settings = {
     "steps": 300_000,
     "learning_rate": 1e-5,
     "batch": 512,
@@ -96,9 +95,12 @@ PAPER = {
 }
 
 
+# The default run asks `fqe-clip` about every policy: on a CPU by a small network that learns fast.
+QUICK: Settings = {"steps": 6_000, "learning_rate": 1e-3, "width": 64, "tau": 0.05}
+
 # The published deep off-policy evaluation benchmark's: squared error, no clipping of gradients. (Its own bounds are
 # [r_min, r_max]/(1−γ); ours are tighter where episodes are known to end.)
-DOPE = {
+DOPE: Settings = {
     "steps": 1_000_000,
     "learning_rate": 3e-4,
     "batch": 256,
@@ -124,13 +126,6 @@ def timed_value(q: MLP, x: Float[Array, "*batch X"], left: Int[Array, ""], gamma
 def _reach(left: Array, gamma: float) -> Array:
     """Σ γ^t over the steps to go."""
     return left * 1.0 if gamma == 1.0 else (1.0 - gamma**left) / (1.0 - gamma)
-
-
-class Timed(NamedTuple):
-    """A network and the steps to go, as one model to read out."""
-
-    q: MLP
-    left: Array
 
 
 @lru_cache(maxsize=64)
@@ -185,18 +180,13 @@ def td_learner(
     """What all that are trained as q is here share: the network, the descent, the moving average and the curve.
 
     value   of initial pairs [E, K, X], for the curve
-    loss    its gradient is taken in q alone
+    loss    of q and q̄; its gradient is taken in q alone
     bias    of the head, to begin with
     """
-    transform = adamw(config.gradient_clip, config.weight_decay)
 
-    def init(key: Array, hyper: Hyper) -> Learned:
+    def net(key: Array) -> MLP:
         q = MLP(key, dim, outputs, config.width, config.depth, config.layer_norm)
-        return start(q if bias is None else eqx.tree_at(lambda n: n.head.bias, q, bias), transform)
-
-    def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
-        error, gradient = jax.value_and_grad(loss)(state.params, state.target, batch, hyper, key)
-        return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
+        return q if bias is None else eqx.tree_at(lambda n: n.head.bias, q, bias)
 
     def probe(state: Learned, transitions: Transitions) -> Metrics:
         initial_x, weight = transitions.initial_x, transitions.initial_weight
@@ -204,66 +194,7 @@ def td_learner(
         values = value(state.target, initial_x[::every])  # [episodes, K]
         return {"estimate": expected(values, None if weight is None else weight[::every]).mean()}
 
-    return Learner(init, update, probe, config.batch, segment)
-
-
-@dataclass(frozen=True, eq=False)
-class FittedQ:
-    """Every member's q̄, and its values on the data that it was fitted to."""
-
-    trained: Trained
-    transitions: Transitions
-    value: Value
-    scale: float  # the unit of reward that it was trained in
-    horizon: int | None = None
-
-    def backup(self, rows: Int[Integers, " n"]) -> tuple[Float[Floats, "M n"], Float[Floats, "M n"]]:
-        """q̄(s, a) and r + γ·E_{a'~π_e} q̄(s', a') of some logged steps, as if they were the first of an episode."""
-        data = self.transitions.rows
-        reward, discount = (np.asarray(a)[None, rows].astype(np.float64) for a in (data.reward, data.discount))
-        return self._means("x", rows), reward + discount * self._means("next_x", rows, gone=1)
-
-    def on_logged(self) -> Float[Floats, "M N"]:
-        """q̄(s, a) of every logged step."""
-        return self._means("x") if self.horizon is None else self._in_time("x")
-
-    def on_next(self) -> Float[Floats, "M N"]:
-        """E_{a'~π_e} q̄(s', a') of every logged step, over the drawn actions."""
-        return self._means("next_x") if self.horizon is None else self._in_time("next_x")
-
-    def _in_time(self, of: Literal["x", "next_x"]) -> Float[Floats, "M N"]:
-        """Every step with what is left at its time; 0 beyond the horizon. One time after another, and always as many
-        rows as there are episodes, so that one program serves all times."""
-        assert self.horizon is not None
-        starts = np.asarray(self.transitions.starts)
-        lengths = np.diff(starts)
-        result = np.zeros((len(jax.tree.leaves(self.trained.state.target)[0]), self.transitions.size))
-        for time in range(min(self.horizon, int(lengths.max()))):
-            rows = (starts[:-1] + time)[lengths > time]
-            filled = np.resize(rows, len(lengths))
-            result[:, rows] = self._means(of, filled, gone=time + (of == "next_x"))[:, : len(rows)]
-        return result
-
-    def on_initial(self) -> Float[Floats, "M E"]:
-        """E_{a~π_e} q̄(s₀, a) of every episode, over the drawn actions."""
-        return self._means("initial_x")
-
-    def _means(
-        self, of: Literal["x", "next_x", "initial_x"], rows: Int[Integers, " n"] | None = None, gone: int = 0
-    ) -> Float[Floats, "M n"]:
-        """Over the draws where there are several. `gone`: steps of the horizon that lie behind."""
-        models = self.trained.state.target
-        if self.horizon is not None:
-            members = len(jax.tree.leaves(models)[0])
-            models = Timed(models, jnp.full(members, self.horizon - gone))
-        found = self.transitions.values(self.value, models, of, rows)
-        values = np.asarray(found, np.float64) * self.scale
-        if of == "x":
-            return values
-        weight = self.transitions.rows.next_weight if of == "next_x" else self.transitions.initial_weight
-        if weight is not None:
-            weight = np.asarray(weight, np.float64)[slice(None) if rows is None else rows]
-        return np.stack([expected(own, weight) for own in values])  # of every member
+    return descending(net, loss, probe, config, config.batch, segment)
 
 
 def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:
@@ -316,8 +247,7 @@ def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
     return averaged(run, fitted.on_initial(), trained=(fitted.trained,), q=fitted)
 
 
-def _entry(name: str, config: type[FQEConfig], summary: str, **paper: int) -> Estimator:
-    presets = {"paper": PAPER | paper, "dope": DOPE}
+def _entry(name: str, config: type[FQEConfig], summary: str, paper: Settings = PAPER, **presets: Settings) -> Estimator:
     return Estimator(
         name,
         config,
@@ -325,7 +255,7 @@ def _entry(name: str, config: type[FQEConfig], summary: str, **paper: int) -> Es
         summary,
         takes_features=True,
         family=FAMILY,
-        presets=presets,
+        presets={"paper": paper, "dope": DOPE, **presets},
         spread=("learning_rate",),
         by_group=True,
         takes_horizon=True,
@@ -333,6 +263,8 @@ def _entry(name: str, config: type[FQEConfig], summary: str, **paper: int) -> Es
 
 
 FQE = _entry("fqe", FQEConfig, "fitted Q-evaluation")
-FQE_CLIP = _entry("fqe-clip", FQEClipConfig, "fitted Q-evaluation with targets clipped to what the rewards allow")
-FQE_DEEP = _entry("fqe-deep", FQEDeepConfig, "fitted Q-evaluation with four hidden layers", steps=500_000)
+FQE_CLIP = _entry(
+    "fqe-clip", FQEClipConfig, "fitted Q-evaluation with targets clipped to what the rewards allow", cpu=QUICK
+)
+FQE_DEEP = _entry("fqe-deep", FQEDeepConfig, "fitted Q-evaluation with four hidden layers", PAPER | {"steps": 500_000})
 FQE_LN = _entry("fqe-ln", FQELNConfig, "fitted Q-evaluation with layer normalisation")

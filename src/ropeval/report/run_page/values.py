@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from ropeval.evaluation.result import Estimate
-from ropeval.report.chart import Chart, Entry, Mark, Panel, Series
+from ropeval.report.chart import Chart, Entry, Panel, Series
 from ropeval.report.labels import number, shown
 from ropeval.report.run_page.legend import TRUTH, extent, method_legend
 from ropeval.report.run_page.outcome import Outcome
@@ -21,7 +21,7 @@ def values_chart(outcome: Outcome) -> Chart:
     for policy in outcome.policies:
         drawn = [_series(e, legend) for e in outcome.of(policy) if e.value is not None]
         true = outcome.truth.get(policy)
-        panels.append(Panel(policy, drawn, [] if true is None else [Mark(TRUTH.group, TRUTH.style, true, "x")]))
+        panels.append(Panel(policy, drawn, [] if true is None else [TRUTH.mark(true, "x")]))
     return Chart(
         slug="values",
         title="Estimates with intervals",
@@ -43,17 +43,11 @@ def _barred(entry: Entry) -> Entry:
 
 
 def _series(estimate: Estimate, legend: dict[str, Entry]) -> Series:
-    low, high = extent(estimate) or (np.nan, np.nan)
-    return Series(
-        estimate.method,
-        legend[estimate.method].style,
-        np.array([estimate.value]),
-        np.array([float(list(legend).index(estimate.method))]),
-        np.array([low]),
-        np.array([high]),
-        kind="points",
-        words=[f"{shown(estimate.policy)}, {estimate.method}: {_in_words(estimate)}"],
-    )
+    ends = extent(estimate) or (np.nan, np.nan)
+    place = float(list(legend).index(estimate.method))
+    words = [f"{shown(estimate.policy)}, {estimate.method}: {_in_words(estimate)}"]
+    numbers = (np.array([one]) for one in (estimate.value, place, *ends))
+    return legend[estimate.method].series(*numbers, kind="points", words=words)
 
 
 def _in_words(estimate: Estimate) -> str:
