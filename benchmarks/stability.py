@@ -8,7 +8,6 @@ judged. For every representation, and for the native features, it prints one lin
 """
 
 import argparse
-import os
 import platform
 import time
 from pathlib import Path
@@ -21,7 +20,7 @@ from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import make_method
 from ropeval.learning.engine import Run, member_keys
 from ropeval.provenance import commit
-from ropeval.runtime import prepare
+from ropeval.runtime import cores, prepare
 
 REPRESENTATIONS = ("native", "krope", "rope", "rope-range", "bcrl")
 
@@ -42,7 +41,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()
     prepare()
-    print(f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, commit {commit()}, {vars(options)}")
+    print(f"{platform.machine()}, {cores()} cores, commit {commit()}, {vars(options)}")
     print("| task | policy | representation | spectral radius of each member | estimates | true value | seconds |")
     print("|---|---|---|---|---|---|---|")
     for task in options.tasks:

@@ -65,15 +65,8 @@ def cases(rows: pl.DataFrame) -> list[Case]:
 
 def _estimate(row: Mapping[str, Any]) -> Estimate:
     signs = json.loads(row["extras"]).get("signs", {})
-    nothing: dict[str, Any] = {
-        "interval": None,
-        "lowest": None,
-        "highest": None,
-        "members": [],
-        "diverged": [],
-        "warnings": [],
-        "config": {},
-    }
+    nothing: dict[str, Any] = dict.fromkeys(("interval", "lowest", "highest"))
+    nothing |= {"members": [], "diverged": [], "warnings": [], "config": {}}
     return Estimate(
         policy=row["policy"], policy_kind="", method=row["method"], value=row["estimate"], data_sha256="", version="",
         seconds=row["seconds"], signs=signs, family=ESTIMATORS[row["method"].rpartition("+")[2]].family, **nothing,
