@@ -10,6 +10,7 @@ import hashlib
 import json
 import platform
 import shutil
+from contextlib import nullcontext
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -46,9 +47,6 @@ def collect(
 
     `pool` (see `worker_pool`) serves many tasks, which spares each of them the start of its processes.
     """
-    if pool is None:
-        with worker_pool(processes) as own:
-            return collect(task, data, policies, seed, processes, truth_episodes, overwrite, report, own)
     folder = data / task.folder
     if is_collected(task, data) and not overwrite:
         return folder
@@ -57,7 +55,7 @@ def collect(
     make_environment(task.environment)[0].close()  # refuses what is not installed, before anything is written
     valued = [name for name in task.valued if name in located]
     plan = _plan(task, seed, truth_episodes or task.truth_episodes, located, loaded)
-    with locked(folder / ".lock") as alone:
+    with locked(folder / ".lock") as alone, nullcontext(pool) if pool else worker_pool(processes) as players:
         if not alone:
             raise UserError(f"{folder}: another process is collecting this task; wait for it")
         if overwrite:
@@ -71,7 +69,7 @@ def collect(
         values = {name: _truth_stream(task, name, data, located[name], plan) for name in valued}
         played = values.values() if task.truth == "played" else ()
         missing = [(stream, recipe) for stream, recipe in played if not _truth_file(stream).exists()]
-        play_streams([*log.values(), *missing], pool, report)
+        play_streams([*log.values(), *missing], players, report)
         _write_log(folder / "log", {name: stream for name, (stream, _) in log.items()}, plan)
         truths = {name: _finish_truth(task, stream, loaded[name]) for name, (stream, _) in values.items()}
         _copy_policies(folder / "policies", located)

@@ -232,8 +232,7 @@ def _write(report: Report, out: Path, formats: Sequence[str], processes: int, sa
             tables |= {f"tables/{name}.csv": frame for name, frame in suite_frames(report.suite).items()}
         tables |= {f"figures/{chart.slug}.csv": chart_frame(chart) for chart in report.charts}
         for name, frame in tables.items():
-            write_text(out / name, frame.write_csv())
-            written.append(out / name)
+            text(name, frame.write_csv())
     say("writing", 0.96)
     if "md" in formats:
         text("report.md", as_markdown(report, "png" in formats))
