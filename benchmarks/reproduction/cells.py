@@ -116,10 +116,8 @@ def wide(evidence: Evidence, truth: str, tasks: Sequence[str], called: str) -> T
 def everything(evidence: Evidence, task: str) -> Table:
     """One dataset in full, with intervals."""
     rows: list[list[Cell | str]] = []
-    for method in evidence.summary.methods:
+    for method in evidence.summary.of_task(task):
         for how in PICKS if evidence.gridded(method) else ("best",):
-            if (task, method) not in evidence.summary.runs:
-                continue
             row: list[Cell | str] = [label(evidence, method, how)]
             for truth in DEFINITIONS:
                 found = evidence.pick(truth, task, method, how)

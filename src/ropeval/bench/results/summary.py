@@ -115,6 +115,10 @@ class Summary:
         }
         return {hyper: errors for hyper, errors in found.items() if errors is not None}
 
+    def of_task(self, task: str) -> dict[str, Runs]:
+        """By method, those that were run on it."""
+        return {method: runs for method in self.methods if (runs := self.runs.get((task, method))) is not None}
+
     def score(self, truth: str, task: str, method: str, choice: str) -> Score | None:
         return self.scores.get((truth, task, method, choice))
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ropeval.evaluation.result import SEVERITIES, Estimate
 from ropeval.evaluation.verdict.one_answer import Answer, answers, as_answer
-from ropeval.report.labels import number
+from ropeval.report.labels import counted, number
 from ropeval.report.run_page.outcome import BASELINES, Outcome, findings, worst
 from ropeval.report.versus import versus_sentence
 
@@ -115,7 +115,7 @@ def _sure(estimate: Estimate, chosen: Answer) -> str:
 def _against(outcome: Outcome, best: Estimate) -> str:
     """What speaks against the number that the sentence gives, and against no other."""
     counts = Counter(f.severity for f in findings(best) if f.code != "disagreement")
-    told = [f"{counts[s]} {word}{'s' if counts[s] > 1 else ''}" for s, word in SPOKEN.items() if counts[s]]
+    told = [counted(counts[s], word) for s, word in SPOKEN.items() if counts[s]]
     others = contradicting(best)
     words = []
     if told:

@@ -10,7 +10,7 @@ from ropeval.bench.results.report.tables import error_text, interval_cell
 from ropeval.bench.results.rows import BASELINES, TRUTHS, Failure, case_name
 from ropeval.bench.results.scores import Interval
 from ropeval.bench.results.suite_scores import MOST, OUTCOMES, PRECISE, SPLITS, Line, Suite
-from ropeval.report.labels import number
+from ropeval.report.labels import counted, number
 from ropeval.report.table import Cell, Table
 
 NORMALISED = "Normalised error: |estimate − true value| / range of the true values of the log's policies."
@@ -117,7 +117,7 @@ def families(suite: Suite, lines: list[Line], split: str) -> Table:
     for family in suite.families(split):
         own = [suite.line(line.method, split, family) for line in lines]
         logs = suite.part(split, family=family)["task"].n_unique()
-        columns.append(f"{family} ({logs} log{'s' if logs != 1 else ''})")
+        columns.append(f"{family} ({counted(logs, 'log')})")
         lowest = _best(own, "iqm")
         for row, line in zip(rows, own, strict=True):
             sign = "" if line.compared or not line.logs else " †"

@@ -102,9 +102,7 @@ def scores(summary: Summary, truth: str) -> Table:
         defaults = [summary.score(truth, task, method, "default") for method in summary.methods]
         lowest = min((score.interval.value for score in defaults if score and score.interval), default=np.inf)
         name = task
-        for method in summary.methods:
-            if (task, method) not in summary.runs:
-                continue
+        for method in summary.of_task(task):
             found = {choice: summary.score(truth, task, method, choice) for choice in CHOICES}
             cells = [
                 "–"
@@ -133,10 +131,7 @@ def both_truths(summary: Summary) -> Table:
     rows: list[list[Cell | str]] = []
     for task in summary.tasks:
         name = task
-        for method in summary.methods:
-            runs = summary.runs.get((task, method))
-            if runs is None:
-                continue
+        for method, runs in summary.of_task(task).items():
             values, lost = runs.estimates[runs.shown], runs.diverged[runs.shown]
             middle = float(iqm(values[~lost])) if not lost.all() else np.inf
             at = [summary.shown_errors(truth, task, method) for truth in TRUTHS]
