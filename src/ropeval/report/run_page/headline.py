@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ropeval.evaluation.result import SEVERITIES, Estimate
+from ropeval.evaluation.result import SEVERITIES, Estimate, Severity
 from ropeval.evaluation.verdict.one_answer import Answer, answers, as_answer
 from ropeval.report.labels import counted, number
 from ropeval.report.run_page.outcome import BASELINES, Outcome, findings, worst
 from ropeval.report.versus import versus_sentence
 
-SPOKEN = {"severe": "severe finding", "warning": "warning"}  # what is counted in the sentence, worst first
+SPOKEN: dict[Severity, str] = {"severe": "severe finding", "warning": "warning"}  # counted in the sentence
 
 
 def headline_answers(outcome: Outcome) -> list[Answer]:
@@ -119,7 +119,8 @@ def _against(outcome: Outcome, best: Estimate) -> str:
     others = contradicting(best)
     words = []
     if told:
-        words.append(f"{' and '.join(told)} {'speaks' if sum(counts[s] for s in SPOKEN) == 1 else 'speak'} against it")
+        alone = sum(counts[s] for s in SPOKEN) == 1
+        words.append(f"{' and '.join(told)} {'speaks' if alone else 'speak'} against it")
     if others:
         severe = {e.method for e in outcome.of(best.policy) if any(f.severity == SEVERITIES[0] for f in findings(e))}
         one, doubtful = len(others) == 1, severe.issuperset(others)
