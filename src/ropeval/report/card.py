@@ -87,7 +87,7 @@ def _table(ranked: list[Estimate], method: str) -> Table:
         interval = f"{number(e.interval.low)} to {number(e.interval.high)}" if e.interval else "–"
         versus = versus_cell(e)
         over = f"{versus.text} ({versus.below})" if versus.below else versus.text
-        rows.append([shown(e.policy), "diverged" if e.value is None else number(e.value), interval, over])
+        rows.append([shown(e.policy), e.without_value if e.value is None else number(e.value), interval, over])
     return Table(["policy", f"value by {method}", "interval", "over the log, p of being better"], rows, left=1)
 
 

@@ -87,7 +87,7 @@ def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: 
 
     def row(r: Estimate, first: bool) -> list[Cell | Value]:
         name = Cell(r.policy, below=r.policy_kind) if first else ""
-        estimate = Cell("diverged", tone="severe") if r.value is None else r.value
+        estimate = Cell(r.without_value, tone="severe") if r.value is None else r.value
         known = _truth_cells(r, truth) if truth else (versus_cell(r),)
         places = sorted(sentences.index(w) + 1 for w in r.warnings)
         worst: Severity = min((severities[w] for w in r.warnings), key=SEVERITIES.index, default="note")
