@@ -29,7 +29,7 @@ from ropeval.bench.data.workers import Pool, Recipe, Report, play_streams, worke
 from ropeval.data.columns import ColumnsWriter
 from ropeval.data.dataset import Dataset
 from ropeval.errors import UserError
-from ropeval.files import locked, read_npz, remove_leftovers, remove_scratch, write_atomically, write_text
+from ropeval.files import locked, remove_leftovers, remove_scratch, write_atomically, write_text
 from ropeval.policies import Policy
 from ropeval.version import __version__
 
@@ -162,15 +162,14 @@ def _write_log(folder: Path, streams: dict[str, Stream], plan: dict[str, Any]) -
         }
         for name, s in streams.items()
     }
-    left_out = {"lengths"} if plan["propensities"] else {"lengths", "log_probs"}
     remove_scratch(folder)  # of one that was killed: the lock is ours now
     with ColumnsWriter(folder, {**plan, "written_by": written, "ropeval": __version__}) as writer:
         for stream in streams.values():
-            for part, episodes in stream.kept():
-                rows = int(part.lengths[:episodes].sum())
-                columns = {name: array[:rows] for name, array in read_npz(part.path).items() if name not in left_out}
-                if rows:
-                    writer.append(Dataset.from_columns(columns, name=str(part.path)))
+            for path, columns in stream.kept_columns():
+                if not plan["propensities"]:
+                    columns.pop("log_probs", None)
+                if len(columns["rewards"]):
+                    writer.append(Dataset.from_columns(columns, name=str(path)))
 
 
 def _copy_policies(folder: Path, located: dict[str, LocatedPolicy]) -> None:
