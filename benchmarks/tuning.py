@@ -36,7 +36,7 @@ DEFAULT = {"learning_rate": 3e-4, "beta": 1.0, "dim": "X/2"}
 DEMO = {part: {"width": 64, "steps": steps, "tau": 0.05} for part, steps in
         (("fqe", 10_000), ("rope", 5_000), ("rope-range", 5_000))}  # fmt: skip
 DRAWS = 2
-PARTS = ("fqe", "rope", "rope-range")
+PARTS = tuple(DEMO)
 
 
 def questions(options: argparse.Namespace) -> "Iterator[Question]":
