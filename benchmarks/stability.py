@@ -58,15 +58,9 @@ def main() -> None:
                 began = time.perf_counter()
                 fitted = fit(problem, method, Run(member_keys(0, options.members)))
                 radius = fitted.trained["lspe"].curves["radius"][-1]  # [M]
-                cells = (
-                    task.rpartition("/")[2],
-                    name,
-                    representation,
-                    ", ".join(f"{value:.3g}" for value in radius),
-                    ", ".join(f"{value:.3g}" for value in fitted.estimated.values),
-                    f"{judged.truth.discounted.value:.3g}",
-                    f"{time.perf_counter() - began:.0f}",
-                )
+                cells = [task.rpartition("/")[2], name, representation]
+                cells += [", ".join(f"{v:.3g}" for v in values) for values in (radius, fitted.estimated.values)]
+                cells += [f"{judged.truth.discounted.value:.3g}", f"{time.perf_counter() - began:.0f}"]
                 print(f"| {' | '.join(cells)} |", flush=True)
 
 

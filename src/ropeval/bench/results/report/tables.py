@@ -170,16 +170,10 @@ def true_values(summary: Summary) -> Table:
 
 
 def _gaps(gaps: Sequence[Gap]) -> Table:
-    rows = [
-        [
-            g.task,
-            g.method,
-            setting(g.hyper) if g.hyper else "all",
-            f"{g.present} of {g.expected}",
-            g.reason or "not run",
-        ]
-        for g in gaps
-    ]
+    rows = []
+    for g in gaps:
+        which = setting(g.hyper) if g.hyper else "all"
+        rows.append([g.task, g.method, which, f"{g.present} of {g.expected}", g.reason or "not run"])
     caption = "Runs that the study names and that are not there. Tables and figures show what is there."
     columns = ["task", "method", "setting", "runs", "reason"]
     return Table(columns, rows, "What is missing", caption, "missing", 5)
