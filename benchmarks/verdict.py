@@ -73,15 +73,13 @@ def fit(dev: Sequence[Case]) -> dict[str, Any]:
     own = [case for case in dev if case.simulator is None and "support" in case.estimate.signs]
     limits["simulator"] = _limits("simulator", [(read(case.estimate.signs), case.error) for case in own])
     known = [case for case in dev if case.simulator is not None]
-    limits["beside"] = _limits(
-        "beside",
-        [
-            ({"contradicted": apart(case.estimate, case.simulator)}, case.error)
-            for case in known
-            if case.simulator is not None
-            and rule.judge(read(case.simulator.signs), limits["simulator"]).word == "supported"
-        ],
-    )
+    beside: list[tuple[Mapping[str, float], float]] = [
+        ({"contradicted": apart(case.estimate, case.simulator)}, case.error)
+        for case in known
+        if case.simulator is not None
+        and rule.judge(read(case.simulator.signs), limits["simulator"]).word == "supported"
+    ]
+    limits["beside"] = _limits("beside", beside)
     seeing = [case for case in known if case.estimate.family != BASELINES]
     kinds: tuple[tuple[Kind, bool], ...] = (("alone", False), ("weights", True))
     for kind, weighs in kinds:

@@ -99,15 +99,12 @@ def wide(evidence: Evidence, truth: str, tasks: Sequence[str], called: str) -> T
             if p is not None and (column[1] == "median" or not evidence.gridded(column[0]))
         }
         lowest = min(free.values(), default=float("inf"))
-        rows.append(
-            [task]
-            + [
-                Cell(error_text(p.value), free.get(column) == lowest < float("inf"))
-                if p is not None
-                else Cell(evidence.missing(task, column[0]).removeprefix("missing: ") or "undefined")
-                for column, p in picks.items()
-            ]
-        )
+        row: list[Cell | str] = [task]
+        for column, p in picks.items():
+            absent = evidence.missing(task, column[0]).removeprefix("missing: ") or "undefined"
+            lead = free.get(column) == lowest < float("inf")
+            row.append(absent if p is None else Cell(error_text(p.value), lead))
+        rows.append(row)
     caption = "The lowest number that needed no truth is bold."
     title = f"RMAE against {TRUTHS[truth]}, {called}"
     return Table(["dataset", *(label(evidence, *c) for c in wanted)], rows, title, caption, f"{called}-{truth}", 1)

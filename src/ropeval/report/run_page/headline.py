@@ -84,15 +84,9 @@ def answer(outcome: Outcome) -> str:
         sentence = f"The log alone tells no policy from another: {method} gives all of them {value}"
     else:
         sentence = f"Of {len(outcome.policies)} policies, {best.policy} would earn the most, {value} according to {who}"
-        probability = next(
-            (
-                dict(zip(r.policies, r.best, strict=True)).get(best.policy)
-                for r in outcome.rankings
-                if r.method == method
-            ),
-            None,
-        )
-        if probability is not None:
+        ranking = next((r for r in outcome.rankings if r.method == method and best.policy in r.policies), None)
+        if ranking is not None:
+            probability = ranking.best[ranking.policies.index(best.policy)]
             sentence += f", and is the best of them with {_chance(probability)}"
     over_log = f"; that is {versus_sentence(best.versus_log)}" if best.versus_log is not None else ""
     relied = f"; {first.verdict.sentence}" if first.verdict else ""

@@ -73,13 +73,10 @@ def accuracy(suite: Suite, lines: list[Line], split: str) -> Table:
 
 def ranking(suite: Suite, lines: list[Line], split: str) -> Table:
     """Whether a method finds the order of the policies, and what its choice costs."""
-    rows: list[list[Cell | str]] = [
-        [
-            _name(line), str(line.logs), _centre(line.spearman, _best(lines, "spearman", max)),
-            _centre(line.regret, _best(lines, "regret")),
-        ]
-        for line in lines
-    ]  # fmt: skip
+    highest, lowest = _best(lines, "spearman", max), _best(lines, "regret")
+    rows = [
+        [_name(line), str(line.logs), _centre(line.spearman, highest), _centre(line.regret, lowest)] for line in lines
+    ]
     columns = ["method", "logs", "Spearman", "regret@1"]
     policies = suite.part(split).group_by("task").agg(pl.col("policy").n_unique())["policy"].to_list()
     caption = (
