@@ -74,7 +74,7 @@ def accuracy(suite: Suite, lines: list[Line], split: str) -> Table:
 def ranking(suite: Suite, lines: list[Line], split: str) -> Table:
     """Whether a method finds the order of the policies, and what its choice costs."""
     highest, lowest = _best(lines, "spearman", max), _best(lines, "regret")
-    rows = [
+    rows: list[list[Cell | str]] = [
         [_name(line), str(line.logs), _centre(line.spearman, highest), _centre(line.regret, lowest)] for line in lines
     ]
     columns = ["method", "logs", "Spearman", "regret@1"]
