@@ -10,3 +10,4 @@ import numpy as np
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 AnyFloats = np.ndarray[Any, np.dtype[np.floating[Any]]]  # of 32 or 64 bits
+STATIC = {"static": True}  # metadata of a field that is no array, but decides which program JAX compiles

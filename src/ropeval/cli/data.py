@@ -10,7 +10,6 @@ import typer
 from ropeval.cli.format_help import LOGS
 from ropeval.cli.model_options import shown
 from ropeval.errors import UserError
-from ropeval.evaluation.options import Options
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -34,7 +33,7 @@ LogArgument = Annotated[
         help=f"One of: {LOGS}. The content decides, not the name.",
     ),
 ]
-ColumnsOption = Annotated[list[str] | None, shown(Options.model_fields["columns"])]
+ColumnsOption = Annotated[list[str] | None, shown("columns")]
 
 
 @app.command(epilog=EPILOG)

@@ -1,7 +1,7 @@
 """Arrays ready to train on. Where features lie, and whose they are, is known here and to the engine; others ask."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.arrays import STATIC
 from ropeval.data.streaming import Gathered, held_bytes
 
 Floats = NDArray[np.float32]
@@ -41,6 +42,7 @@ def expected(values: Any, weight: Any) -> Any:
     return (weight.reshape(*weight.shape, *[1] * (values.ndim - 2)) * values).sum(axis=1)
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Transitions:
     """Rows and initial pairs, the same for all members or, where an encoder made the features, each member's own.
@@ -53,11 +55,12 @@ class Transitions:
 
     rows: Rows
     initial_x: Any  # [E, K, X]
-    per_member: bool = False  # x, next_x and initial_x are [M, …]
+    per_member: bool = field(default=False, metadata=STATIC)  # x, next_x and initial_x are [M, …]
     nets: Any = None  # [M] encoders, X -> d, of all members in one tree
     starts: Any = None  # [E + 1] the rows of episode e are starts[e]:starts[e+1]; resampling needs them
     initial_weight: Any = None  # [E, K] of the initial actions, as `Rows.next_weight`
-    code: int = 0  # of native features: so many of the last are the one-hot code of a discrete action
+    # Of native features: so many of the last are the one-hot code of a discrete action.
+    code: int = field(default=0, metadata=STATIC)
 
     @property
     def size(self) -> int:
@@ -192,13 +195,6 @@ class Transitions:
         weight = None if self.initial_weight is None else self.initial_weight[starts]
         rows = jax.tree.map(lambda a: a[::every], self.rows._replace(own=None))
         return replace(self, rows=rows, initial_x=self.initial_x[starts], initial_weight=weight)
-
-
-jax.tree_util.register_dataclass(
-    Transitions,
-    data_fields=["rows", "initial_x", "nets", "starts", "initial_weight"],
-    meta_fields=["per_member", "code"],
-)
 
 
 def lay_out(
