@@ -12,7 +12,7 @@ All of them are plain JSON: no NaN, None for what is not known. Fields are only 
 older files stay readable.
 """
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
