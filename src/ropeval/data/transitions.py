@@ -11,10 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.arrays import STATIC
+from ropeval.arrays import STATIC, Singles
 from ropeval.data.streaming import Gathered, held_bytes
 
-Floats = NDArray[np.float32]
 Part = slice | NDArray[np.integer]  # of the rows
 GLANCE = 4096  # rows by which a learner is shown where looking at all is too much
 ENCODED = 65_536  # pairs encoded at a time, and
@@ -102,7 +101,7 @@ class Transitions:
         for first, last in pairwise(bounds):
             yield of_member.block(slice(int(first), int(last)))
 
-    def initial_block(self, part: Part = slice(None), member: int = 0) -> Floats:
+    def initial_block(self, part: Part = slice(None), member: int = 0) -> Singles:
         """Some initial pairs as one member sees them, on the host: [n, K, d]."""
         x = np.asarray(_near(self.initial_x)[(member, part) if self.per_member else part])
         return self._encoded(x, member)
@@ -113,7 +112,7 @@ class Transitions:
         models: Any,
         of: Literal["x", "next_x", "initial_x"],
         part: Part | None = None,
-    ) -> Floats:
+    ) -> Singles:
         """[M, n] or [M, n, K]: function(model, pair [d]) of every member's model on the pairs as the member sees them.
 
         One compiled program for all members. `function` is part of it: give the same one again, not one that is alike.
@@ -137,7 +136,7 @@ class Transitions:
             rows, initial_x = jax.tree.map(np.asarray, rows), np.asarray(initial_x)
         return replace(self, rows=rows, initial_x=initial_x, per_member=False, nets=nets)
 
-    def _encoded(self, x: Floats, member: int) -> Floats:
+    def _encoded(self, x: Singles, member: int) -> Singles:
         return x if self.nets is None else np.asarray(_apply_net(self.nets, jnp.int32(member), x))
 
     # --- to make others ---------------------------------------------------------------------------------------

@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
+from ropeval.arrays import Booleans, Singles
 from ropeval.data import Dataset, Problem
 from ropeval.data.needs import PROBABILITIES, STOCHASTIC, Need, check_needs
 from ropeval.encoders.encoder import Encoded, Encoder
@@ -77,7 +77,7 @@ def mico(problem: Problem) -> Metric:
     return Metric(problem.with_logged_actions(keep, np.where(known[keep], keep + 1, stand_in)))
 
 
-def followed(dataset: Dataset) -> NDArray[np.bool_]:
+def followed(dataset: Dataset) -> Booleans:
     """[N] whether the next row holds the action taken in this row's next state."""
     known = np.ones(len(dataset), bool)
     known[dataset.last_rows] = False
@@ -105,7 +105,7 @@ def psm(problem: Problem) -> Metric:
     return Metric(problem.transitions.with_reward(policy_signal(problem)))
 
 
-def policy_signal(problem: Problem) -> NDArray[np.float32]:
+def policy_signal(problem: Problem) -> Singles:
     """p(s, a) of every logged step, [N].
 
     For discrete actions p(s, a) = π_e(a|s), as in the paper. A density, however, has no bound, has the unit of one

@@ -30,7 +30,7 @@ QUESTION, EFFORT, INTERVALS, RESULTS = "What is asked", "How hard to try", "Inte
 
 def option(default: Any, group: str, about: str, *, flag: str = "", metavar: str = "", **bounds: Any) -> Any:
     """A field with its sentence and its place in `--help`; `flag`: where that is not `--` and its name."""
-    shown = {"group": group, "flag": flag, "metavar": metavar}
+    shown: dict[str, Any] = {"group": group, "flag": flag, "metavar": metavar}
     return Field(default, description=about, json_schema_extra=shown, **bounds)
 
 

@@ -3,13 +3,12 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import Floats
 from ropeval.data import Transitions
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.result import Finding
 
-Floats = NDArray[np.float64]
 COLLAPSED_STD = 0.05  # tanh features that tell states apart vary by 0.1 to 0.6
 SATURATED_SIZE = 0.95  # and have a mean size well below 1
 LOW_RANK = 1.5  # directions in which the features vary

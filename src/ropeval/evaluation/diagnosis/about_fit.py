@@ -4,13 +4,12 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import Booleans, Floats, Integers
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.result import Finding
 from ropeval.learning.engine import DIVERGED_AT_BOUNDS
 
-Floats = NDArray[np.float64]
 NAMED = 5  # members whose estimates a sentence lists
 DRIFT = 0.05  # of the estimate, over the last quarter of the training, beyond which it had not settled
 OVERFITTED = 1.5  # rms of the residual on unseen episodes, against that on seen ones
@@ -193,7 +192,7 @@ def grown(unseen: Floats, seen: Floats, unseen_weight: Floats, seen_weight: Floa
     return bool(ratio.mean() > RESIDUAL_ERRORS * ratio.std(ddof=1) / np.sqrt(len(ratio)))
 
 
-def discounted_rows(starts: NDArray[np.int64], gamma: float) -> tuple[NDArray[np.int64], Floats]:
+def discounted_rows(starts: Integers, gamma: float) -> tuple[Integers, Floats]:
     """Logged steps and their weights, γ^t within an episode, as the estimate weighs them. Of a long log steps are drawn
     evenly along the sum of the weights, and count alike."""
     time = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))  # [N]
@@ -205,7 +204,7 @@ def discounted_rows(starts: NDArray[np.int64], gamma: float) -> tuple[NDArray[np
     return rows, np.ones(len(rows))
 
 
-def _sums(episode: NDArray[np.int64], episodes: int, values: Floats, where: NDArray[np.bool_]) -> Floats:
+def _sums(episode: Integers, episodes: int, values: Floats, where: Booleans) -> Floats:
     """[E] over all members [M, n]: the steps of one episode hang together, and so do its members' errors."""
     return np.bincount(episode, np.where(where, values, 0.0).sum(axis=0), episodes).astype(np.float64)
 

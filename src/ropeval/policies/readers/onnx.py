@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Singles
 from ropeval.errors import UserError, first_line
 from ropeval.policies.inert.onnx_file import check_onnx
 from ropeval.policies.policy import Policy, Space
@@ -87,13 +87,13 @@ class OnnxPolicy(Policy):
         told.action_size = space.action_size
         return told
 
-    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+    def sample(self, observations: Singles, rng: np.random.Generator) -> AnyArray:
         rows = 1 if self._one_by_one else ROWS
         parts = [self._run(observations[i : i + rows]) for i in range(0, len(observations), rows)]
         answer = np.concatenate(parts)
         return answer.reshape(len(observations)) if self.discrete and answer.size == len(observations) else answer
 
-    def _probe(self) -> NDArray[Any]:
+    def _probe(self) -> AnyArray:
         """The answer to one observation of zeros, under a watch: the same arithmetic is then done for every row."""
         import onnxruntime
 
@@ -105,7 +105,7 @@ class OnnxPolicy(Policy):
         finally:
             watch.cancel()
 
-    def _run(self, observations: NDArray[Any], options: Any = None) -> NDArray[Any]:
+    def _run(self, observations: AnyArray, options: Any = None) -> AnyArray:
         try:
             (answer,) = self._session.run([self._output], {self._input: observations.astype(self._type)}, options)
         except Exception as error:
