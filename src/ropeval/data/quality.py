@@ -94,11 +94,7 @@ def ranges(matrix: AnyArray) -> Ranges:
 
 
 def warnings_of(
-    dataset: Dataset,
-    observations: Ranges,
-    rewards: Ranges,
-    actions: Ranges | Integers,
-    single_steps: bool = False,
+    dataset: Dataset, observations: Ranges, rewards: Ranges, actions: Ranges | Integers, single_steps: bool = False
 ) -> list[str]:
     """Sentences, each with what to do."""
     found = _flag_warnings(dataset, single_steps) + _boundary_warnings(dataset)

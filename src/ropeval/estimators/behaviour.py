@@ -163,11 +163,7 @@ class Residual:
     exact: Booleans  # [A] which dimensions leave next to nothing
 
 
-def standardise(
-    actions: Singles,
-    states: Singles,
-    family: Literal["auto", "gaussian", "tanh"] = "auto",
-) -> Residual:
+def standardise(actions: Singles, states: Singles, family: Literal["auto", "gaussian", "tanh"] = "auto") -> Residual:
     """Explain every action dimension by a linear-Gaussian fit in its likeliest transformation."""
     design = np.concatenate([states, np.ones((len(states), 1))], axis=1, dtype=np.float64)  # [N, S+1]
     spectrum = np.linalg.eigh(design.T @ design)
