@@ -32,8 +32,7 @@ class Bounds(NamedTuple):
             return np.zeros(np.shape(values), bool)
         slack = SLACK * self.reach
         with np.errstate(invalid="ignore"):
-            found: Booleans = (values < self.low - slack) | (values > self.high + slack)
-        return found
+            return (values < self.low - slack) | (values > self.high + slack)
 
     def cut(self, values: Floats) -> Floats:
         """The nearest values that the rewards allow."""

@@ -90,8 +90,7 @@ class _SquashedMLP(_ContinuousMLP):
     @property
     def box(self) -> Range | None:
         one = np.ones(self.action_size or 0, np.float32)
-        found: Range = self.weights["range"] or (-one, one)
-        return found
+        return self.weights["range"] or (-one, one)
 
     @property
     def _activation_unless_relu(self) -> str:

@@ -44,5 +44,4 @@ def diverged_members(trained: dict[str, Trained], values: Floats, bound: float) 
         bad = ~np.isfinite(values) | (np.abs(values) > DIVERGED_AT_BOUNDS * bound)
     for run in trained.values():
         bad = bad | (run.diverged_at >= 0)
-    result: Booleans = bad
-    return result
+    return bad
