@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, settings
 # Where signatures say shapes, every call in the tests is held to them; outside the tests they cost nothing.
 SHAPED = [
     "ropeval.encoders.similarity",
+    "ropeval.estimators.fitted_q",
     "ropeval.estimators.fqe",
     "ropeval.estimators.importance",
     "ropeval.estimators.importance_weights",
