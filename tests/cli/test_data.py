@@ -1,10 +1,8 @@
 """`ropeval data`: what is printed, what is written, and how it ends."""
 
 import json
-import os
 import re
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -146,8 +144,7 @@ def test_ctrl_c_is_an_interruption_whatever_the_verb(tmp_path, monkeypatch, caps
     """Typer by itself would call it a failure, and say nothing."""
 
     def pressed(path):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(5)
+        signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr("ropeval.data.formats.recognise", pressed)
     with pytest.raises(SystemExit) as left:
