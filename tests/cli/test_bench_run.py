@@ -1,11 +1,11 @@
 """Studies by command: the shipped one, smaller, interrupted and resumed; bad input."""
 
-from contextlib import nullcontext
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
+from ropeval.bench.data.collect import collect
 from ropeval.bench.results.rows import BASELINES, load_rows
 from ropeval.bench.run import local
 from ropeval.bench.run.store import Store
@@ -31,6 +31,11 @@ def write_smoke(path: Path) -> Study:
     return study
 
 
+def collect_few(*arguments, **named):
+    """In this process, and with true values from a few episodes: nothing here looks at them."""
+    return collect(*arguments, **named | {"pool": HERE, "truth_episodes": 5})
+
+
 def until_the_fifth():
     """Ctrl-C, when four units are done."""
     run_unit, left = local.run_unit, iter(range(4))
@@ -48,7 +53,7 @@ def test_the_smoke_study(tmp_path, monkeypatch):
     """Collected, interrupted after its fourth unit, resumed. `tests/bench/run/test_local.py` kills one."""
     monkeypatch.chdir(tmp_path)
     study = write_smoke(tmp_path / "small.toml")
-    monkeypatch.setattr("ropeval.bench.data.workers.worker_pool", lambda: nullcontext(HERE))
+    monkeypatch.setattr("ropeval.bench.data.collect.collect", collect_few)
     with monkeypatch.context() as patch:
         patch.setattr(local, "run_unit", until_the_fifth())
         with pytest.raises(SystemExit, match="130"):

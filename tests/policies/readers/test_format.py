@@ -1,16 +1,17 @@
-"""Formats of policies: each has its reader, which leaves what is others' to them."""
+"""Formats of policies: words reach the reader that is meant, and no two formats claim one ending."""
 
 import pytest
 
 from ropeval.policies.readers import FORMATS, WORDS
 
 
-@pytest.mark.parametrize("known", WORDS, ids=lambda known: known.file)
-def test_a_word_is_known_by_one_reader(known):
-    said = {"uniform": "uniform:-1,1", "python": "package.module:name"}
-    assert {file: known.reader.recognises(text) for file, text in said.items()} == {
-        file: file == known.file for file in said
-    }
+@pytest.mark.parametrize(("text", "file"), [("uniform:-1,1", "uniform"), ("package.module:name", "python")])
+def test_the_first_that_recognises_a_word_is_the_one_that_is_meant(text, file):
+    assert next(known.file for known in WORDS if known.reader.recognises(text)) == file
+
+
+def test_a_path_is_no_word():
+    assert not any(known.reader.recognises("policies/best.npz") for known in WORDS)
 
 
 def test_an_ending_is_one_formats():
