@@ -12,7 +12,7 @@ def test_a_page_beside_the_run_or_words_elsewhere(tmp_path, capsys):
         with pytest.raises(SystemExit) as left:
             main(["card", run, *arguments])
         assert left.value.code == 0
-        assert capsys.readouterr().out == f"written: {path}\n"
+        assert capsys.readouterr().out.replace("\n", "") == f"written: {path}"
     assert (tmp_path / "run/card.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert words.read_text(encoding="utf-8").startswith("# ")
 

@@ -29,6 +29,7 @@ def test_info_counts_what_is_there(tmp_path, capsys):
     assert "█" in out
 
 
+@pytest.mark.usefixtures("read_here")
 @pytest.mark.parametrize("kind", ["d4rl", "d3rlpy"])
 def test_time_outs_are_seen_where_their_last_step_was_dropped(tmp_path, capsys, kind):
     columns = {name: values for name, values in logs.make_columns().items() if name != "next_observations"}
