@@ -1,14 +1,19 @@
 """Every test runs with silent broadcasting forbidden, and with compiled programs kept between runs."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import NoReturn
 
+# Whoever is started in the background ignores Ctrl-C, and so do the processes it starts; some tests press it.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # Command-line tests start processes of their own; all of them share one cache of compiled programs.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(tempfile.gettempdir()) / "ropeval-test-compiled"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")

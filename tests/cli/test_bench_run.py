@@ -10,6 +10,7 @@ from ropeval.bench.results.rows import BASELINES, load_rows
 from ropeval.bench.run import local
 from ropeval.bench.run.store import Store
 from ropeval.bench.run.study import Study, load_study
+from ropeval.bench.run.unit import run_unit
 from ropeval.cli.main import main
 from tests.bench.played_here import HERE
 from tests.bench.run.toy_study import TASKS, call, collected
@@ -38,7 +39,7 @@ def collect_few(*arguments, **named):
 
 def until_the_fifth():
     """Ctrl-C, when four units are done."""
-    run_unit, left = local.run_unit, iter(range(4))
+    left = iter(range(4))
 
     def run(*arguments):
         if next(left, None) is None:

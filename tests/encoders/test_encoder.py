@@ -16,8 +16,8 @@ def test_what_it_fits_is_called_by_its_name():
         return Encoded(problem.transitions)
 
     encoder = Encoder("mine", PartConfig, fit, "does nothing")
-    problem = SimpleNamespace(transitions="as they are")
-    assert encoder(problem, PartConfig(), Run(member_keys(0, 1), part="fqe")).transitions == "as they are"
+    problem = SimpleNamespace(transitions=object())
+    assert encoder(problem, PartConfig(), Run(member_keys(0, 1), part="fqe")).transitions is problem.transitions
     assert seen == ["mine"]
 
 
