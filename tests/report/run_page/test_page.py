@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ropeval.cli.main import main
 from ropeval.errors import UserError
 from ropeval.report.run_page import Outcome, read_outcome, run_page, write_page
 from tests.report.html.test_page import HOSTILE, Outline
@@ -46,22 +45,6 @@ def test_policies_stand_with_the_best_first_in_pictures_of_the_log_too(tmp_path)
     (run / "result.json").write_text(swapped.replace('"@"', '"right"'), encoding="utf-8")
     maps = re.findall(r"<p class=\"title\">(\w+): \d+% outside", write_page(run).read_text(encoding="utf-8"))
     assert maps == ["right", "left"]
-
-
-def test_the_verb_draws_it_again(tmp_path, capsys, page):
-    for arguments in (
-        ["report", str(tmp_path / "run")],
-        ["report", str(tmp_path / "run"), "--out", str(tmp_path / "p.html")],
-    ):
-        with pytest.raises(SystemExit) as caught:
-            main(arguments)
-        assert not caught.value.code
-    again = (tmp_path / "p.html").read_text(encoding="utf-8")
-    assert again == (tmp_path / "run/report.html").read_text(encoding="utf-8")
-    with pytest.raises(SystemExit) as caught:
-        main(["report", str(tmp_path / "absent")])
-    assert caught.value.code == 2
-    assert "there is no result.json" in capsys.readouterr().err
 
 
 def test_one_file_beside_the_results_and_nothing_else(tmp_path, page):
