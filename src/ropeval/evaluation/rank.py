@@ -38,11 +38,8 @@ def checked_truth(given: Any, policies: Sequence[str], source: str) -> dict[str,
     if not isinstance(given, Mapping):
         raise UserError(f'{source}: expected an object of names and values, for example {{"policy": 12.3}}')
     for name, value in given.items():
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float | np.integer | np.floating)
-            or not abs(value) <= LARGEST
-        ):
+        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not number or not -LARGEST <= value <= LARGEST:
             raise UserError(f"{source}: the true value of {name!r} is {value!r}; it must be a finite number")
     found = {name: float(given[name]) for name in policies if name in given}
     if not found:
