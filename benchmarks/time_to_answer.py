@@ -235,7 +235,7 @@ def hardware() -> dict[str, str]:
     cpu = Path("/proc/cpuinfo")
     models = [line.split(": ")[1] for line in cpu.read_text().splitlines() if line.startswith("model name")]
     return {
-        "command": " ".join(["python benchmarks/time_to_answer.py", *sys.argv[1:]]),
+        "command": " ".join(["python", *sys.argv]),
         "device": device(),
         "cpu": models[0] if models else "unknown",
         "jax": jax.__version__,
