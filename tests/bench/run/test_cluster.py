@@ -16,8 +16,8 @@ from tests.problems import LinearQuadratic
 
 pytest.importorskip("ray", reason="Ray is not installed")
 STORE = 80 << 20  # bytes, of a node
-SMALL = [word for field in ("width=8", "depth=1", "rollouts=16") for word in ("--set", f"world.{field}")]
-EVALUATE = ["--method", "mean-return", "--method", "world", "--members", "2", "--steps", "20", "--draws", "1", *SMALL]
+SMALL = ["--set", "wis.width=8", "--set", "wis.depth=1", "--steps", "20", "--members", "2"]
+EVALUATE = ["--method", "mean-return", "--method", "wis", *SMALL]  # of which a fitted behaviour policy is prepared
 
 
 @pytest.fixture(scope="module")
