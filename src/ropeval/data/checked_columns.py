@@ -43,8 +43,9 @@ def checked_columns(raw: Columns, name: str, notices: list[str]) -> dict[str, An
             )
 
     order, starts = _episodes(columns, rows["terminations"] | rows["truncations"], steps, name, notices)
-    for key in rows:  # one by one: a log may fill half the memory
-        rows[key] = rows[key][order]
+    if order is not None:
+        for key in rows:  # one by one: a log may fill half the memory
+            rows[key] = rows[key][order]
     if not known:
         rows["truncations"][starts[1:] - 1] = True
     initial = rows["observations"][starts[:-1]]  # [E, S]
@@ -57,10 +58,11 @@ def checked_columns(raw: Columns, name: str, notices: list[str]) -> dict[str, An
 def _add_successors(rows: Columns, starts: NDArray[Any], name: str, notices: list[str]) -> NDArray[Any]:
     """Adds `next_observations`, drops the steps whose successor is not in the log; `starts` [E+1] of what is left."""
     last, steps = starts[1:] - 1, len(rows["rewards"])  # [E] final row of each episode
-    rows["next_observations"] = np.concatenate([rows["observations"][1:], rows["observations"][-1:]])
-    rows["next_observations"][last] = rows["observations"][last]  # kept where it terminated: its discount is 0
+    following = np.arange(1, steps + 1)  # [N]
+    following[last] = last  # kept where it terminated: its discount is 0
     lost = last[~rows["terminations"][last]]
     if not len(lost):
+        rows["next_observations"] = rows["observations"].take(following, axis=0)
         return starts
     if len(lost) == steps:
         raise UserError(
@@ -73,8 +75,11 @@ def _add_successors(rows: Columns, starts: NDArray[Any], name: str, notices: lis
     )
     keep = np.ones(steps, bool)
     keep[lost] = False
+    kept = np.flatnonzero(keep)
+    successors = rows["observations"].take(following[kept], axis=0)
     for key in rows:
-        rows[key] = rows[key][keep]
+        rows[key] = rows[key].take(kept, axis=0)
+    rows["next_observations"] = successors
     starts = np.concatenate([[0], np.cumsum(keep)])[starts]
     cut = starts[1:][np.isin(last, lost) & (np.diff(starts) > 0)] - 1  # where these episodes now end
     rows["truncations"][cut] = True
@@ -83,34 +88,44 @@ def _add_successors(rows: Columns, starts: NDArray[Any], name: str, notices: lis
 
 def _episodes(
     columns: Columns, ends: NDArray[np.bool_], steps: int, name: str, notices: list[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(order [N], starts [E+1]): the rows sorted into contiguous episodes, in order of first appearance."""
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
+    """(order [N], starts [E+1]): the rows sorted into contiguous episodes, in order of first appearance. No order, where
+    they are so already."""
     if "episode_ids" not in columns:
         cuts = np.flatnonzero(ends) + 1
         cuts = cuts if len(cuts) and cuts[-1] == steps else np.append(cuts, steps)
-        return np.arange(steps), np.concatenate([[0], cuts])
+        return None, np.concatenate([[0], cuts])
     ids = columns["episode_ids"]
-    _check_rows(ids.reshape(-1) if ids.ndim == 2 and ids.shape[1] == 1 else ids, "episode_ids", steps, name)
+    ids = ids.reshape(-1) if ids.ndim == 2 and ids.shape[1] == 1 else ids
+    _check_rows(ids, "episode_ids", steps, name)
     if ids.dtype.kind == "f" and np.isnan(ids).any():
-        row = int(np.flatnonzero(np.isnan(ids.reshape(-1)))[0])
+        row = int(np.flatnonzero(np.isnan(ids))[0])
         raise UserError(f"{name}: episode_ids is nan in row {row}; every step needs its episode")
-    _, first, group = np.unique(ids.reshape(-1), return_index=True, return_inverse=True)
+    order, starts = _grouped(ids)
+    if order is not None:
+        notices.append("episodes were interleaved in the log; their rows were grouped by episode_ids")
+    inside = np.ones(steps, bool)
+    inside[starts[1:] - 1] = False
+    bad = np.flatnonzero((ends if order is None else ends[order]) & inside)
+    if len(bad):
+        row = int(bad[0] if order is None else order[bad[0]])
+        raise UserError(
+            f"{name}: row {row} ends its episode (terminations or truncations is true) but episode_ids "
+            f"{ids[row]!r} goes on after it; check the ids or the flags"
+        )
+    return order, starts
+
+
+def _grouped(ids: NDArray[Any]) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
+    """Order and starts by ids [N]. Most logs are in order, which is seen without sorting them."""
+    starts = np.concatenate([[0], np.flatnonzero(ids[1:] != ids[:-1]) + 1, [len(ids)]])
+    if len(np.unique(ids[starts[:-1]])) == len(starts) - 1:
+        return None, starts
+    _, first, group = np.unique(ids, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     order = np.argsort(rank[group], kind="stable")
-    if (order != np.arange(steps)).any():
-        notices.append("episodes were interleaved in the log; their rows were grouped by episode_ids")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rank[group]))])
-    inside = np.ones(steps, bool)
-    inside[starts[1:] - 1] = False
-    bad = np.flatnonzero(ends[order] & inside)
-    if len(bad):
-        row = int(order[bad[0]])
-        raise UserError(
-            f"{name}: row {row} ends its episode (terminations or truncations is true) but episode_ids "
-            f"{ids.reshape(-1)[row]!r} goes on after it; check the ids or the flags"
-        )
-    return order, starts
+    return order, np.concatenate([[0], np.cumsum(np.bincount(rank[group]))])
 
 
 def _check_rows(array: NDArray[Any], key: str, steps: int, name: str, ndim: int = 1) -> None:
@@ -127,10 +142,11 @@ def _check_rows(array: NDArray[Any], key: str, steps: int, name: str, ndim: int 
 def _numbers(array: NDArray[Any], key: str, name: str) -> Floats:
     if array.dtype.kind not in "fiub":
         raise UserError(f"{name}: {key} holds {array.dtype}, not numbers")
-    with np.errstate(over="ignore"):
-        result = array.astype(np.float32)
-    finite = np.abs(result) <= LARGEST  # and no nan
-    if not finite.all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = array.astype(np.float32)  # never the caller's own
+        sound = result.max() <= LARGEST and result.min() >= -LARGEST  # and no nan
+    if not sound:
+        finite = np.abs(result) <= LARGEST
         at = tuple(int(i) for i in np.argwhere(~finite)[0])
         where = f"row {at[0]}" + (f", column {at[1]}" if len(at) > 1 else "")
         raise UserError(
@@ -168,6 +184,9 @@ def _log_probs(columns: Columns, steps: int, name: str, discrete: bool, notices:
 
 
 def _flags(columns: Columns, key: str, steps: int, name: str) -> NDArray[np.bool_]:
+    if columns[key].dtype == bool and columns[key].ndim == 1:
+        _check_rows(columns[key], key, steps, name)
+        return columns[key].copy()
     values = _vector(columns, key, steps, name)
     odd = np.flatnonzero((values != 0) & (values != 1))
     if len(odd):
