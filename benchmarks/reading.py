@@ -45,7 +45,9 @@ def make_files(folder: Path, rows: int) -> None:
     with h5py.File(folder / "log.hdf5", "w") as file:
         for name, values in {"observations": states, "actions": moves, "rewards": rewards, **flags}.items():
             file[name] = values
-    columns = {name: states[:, i] for i, name in enumerate(STATES)} | {name: moves[:, i] for i, name in enumerate(MOVES)}
+    columns = {name: states[:, i] for i, name in enumerate(STATES)} | {
+        name: moves[:, i] for i, name in enumerate(MOVES)
+    }
     frame = polars.DataFrame({**columns, "rewards": rewards, **flags})
     frame.write_parquet(folder / "log.parquet")
     frame.write_csv(folder / "log.csv")

@@ -1,11 +1,9 @@
 """What travels to a cluster, and what is refused before."""
 
-import numpy as np
 import pytest
 
-from ropeval.cluster import Cluster, _cause, check_cluster, in_memory, own_methods, prepare_node
+from ropeval.cluster import Cluster, _cause, check_cluster, own_methods, prepare_node
 from ropeval.errors import UserError
-from tests.problems import Chain
 
 
 @pytest.mark.parametrize(
@@ -20,18 +18,6 @@ def test_a_cluster_that_cannot_be(cluster, said):
     with pytest.raises(UserError, match=said):
         check_cluster(cluster)
     check_cluster(Cluster("auto"))
-
-
-def test_a_log_on_disk_is_sent_as_arrays_and_with_its_hash(tmp_path):
-    log = Chain().log(5)
-    np.save(tmp_path / "rewards.npy", log.rewards)
-    vars(log)["rewards"] = np.load(tmp_path / "rewards.npy", mmap_mode="r")
-    known = log.sha256
-    sent = in_memory(log)
-    assert not isinstance(sent.rewards, np.memmap)
-    assert isinstance(log.rewards, np.memmap)
-    np.testing.assert_array_equal(sent.rewards, log.rewards)
-    assert vars(sent)["sha256"] == known
 
 
 def test_methods_of_the_users_own_travel_as_text(tmp_path, monkeypatch):

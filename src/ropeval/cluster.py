@@ -4,7 +4,6 @@ Only the process that was started reads data and writes results: nodes need rope
 Ray sends what is shared once per node, and does a piece of work again elsewhere when its node dies.
 """
 
-import copy
 import hashlib
 import logging
 import os
@@ -16,9 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
-from ropeval.data import Dataset
 from ropeval.errors import UserError
 from ropeval.files import write_text
 from ropeval.interrupts import stop_if_pressed
@@ -96,13 +92,6 @@ def _cause(error: Exception) -> Exception:
 
 
 # --- what travels ---------------------------------------------------------------------------------------------
-
-
-def in_memory(dataset: Dataset) -> Dataset:
-    """Memory maps are files of this machine; plain arrays can be sent. What is known of them, as their hash, stays."""
-    sent = copy.copy(dataset)
-    vars(sent).update({n: np.array(column) for n, column in vars(dataset).items() if isinstance(column, np.memmap)})
-    return sent
 
 
 def send_code_of(ray: Any, policy: Policy) -> None:

@@ -1,5 +1,6 @@
 """A log of episodes as flat arrays with offsets, validated once, when it is made."""
 
+import copy
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
@@ -97,6 +98,12 @@ class Dataset(ShownInNotebook):
             action_names=self.action_names if actions is None else tuple(actions),
             num_actions=self.num_actions if actions is None or self.num_actions is None else len(actions),
         )
+
+    def in_memory(self) -> "Dataset":
+        """The same without memory maps, which are files of this machine. What is known of it, as its hash, stays."""
+        held = copy.copy(self)
+        vars(held).update({n: np.array(column) for n, column in vars(self).items() if isinstance(column, np.memmap)})
+        return held
 
     @cached_property
     def sha256(self) -> str:

@@ -5,13 +5,11 @@ where they are (memory-mapped, in the working form of `columns.py`), the drawn a
 features of a mini-batch are put together from the rows that it takes. The same rows give the same bits either way.
 """
 
-import os
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -19,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.errors import UserError
-from ropeval.files import release
+from ropeval.files import release, scratch_folder
 
 Floats = NDArray[np.float32]
 HELD_ON_CPU = 2 << 30  # bytes of features that are held in memory rather than made when needed
@@ -128,7 +126,7 @@ def take(column: NDArray[Any], rows: "slice | NDArray[np.integer]") -> NDArray[A
 
 def spill(blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
     """Blocks [n, …] one after another as one mapped array [N, …], in a scratch file that no name leads to."""
-    folder = os.environ.get("TMPDIR") or ("/var/tmp" if Path("/var/tmp").is_dir() else None)  # /tmp may be memory
+    folder = scratch_folder()
     rows = 0
     try:
         with tempfile.TemporaryFile(dir=folder) as file:

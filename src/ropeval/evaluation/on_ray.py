@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ropeval.cluster import Cluster, as_they_come, connected, in_memory, own_methods, prepare_node, send_code_of
+from ropeval.cluster import Cluster, as_they_come, connected, own_methods, prepare_node, send_code_of
 from ropeval.data import Dataset, Log, Problem
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
@@ -82,7 +82,7 @@ def _hand_in(
     """All work, and what is to be done with what comes of it."""
     measure, ask = (cluster.remote(ray, function) for function in (_remote_coverage, _remote_answer))
     options = session.options.model_copy(update={"method": tuple(m.name for m in session.methods)})
-    asked = ray.put(Asked(in_memory(session.dataset), options, session.fingerprint, own_methods()))
+    asked = ray.put(Asked(session.dataset.in_memory(), options, session.fingerprint, own_methods()))
     running: dict[Any, Callable[[Any], None]] = {}
     ready: dict[str, Any] = {}  # by method, what was prepared for it
     wanted = {number % len(session.methods) for number in left}

@@ -12,7 +12,7 @@ from ropeval.bench.run.problems import Problems
 from ropeval.bench.run.store import Store
 from ropeval.bench.run.study import Study, Unit, make_groups
 from ropeval.bench.run.unit import UnitResult, run_unit
-from ropeval.cluster import Cluster, as_they_come, connected, in_memory, own_methods, prepare_node, send_code_of
+from ropeval.cluster import Cluster, as_they_come, connected, own_methods, prepare_node, send_code_of
 
 
 def run_on_ray(
@@ -66,7 +66,7 @@ def _submit(
 def _send(ray: Any, data: TaskData) -> Any:
     for judged in data.judged.values():
         send_code_of(ray, judged.policy)
-    return ray.put(replace(data, dataset=in_memory(data.dataset)))
+    return ray.put(replace(data, dataset=data.dataset.in_memory()))
 
 
 def _remote_limits() -> tuple[str, int]:
