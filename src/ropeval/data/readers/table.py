@@ -59,7 +59,7 @@ def from_table(names: list[str], select: Callable[[list[str]], Any], mapped: Map
     actions = found["actions"]
     if len(actions) > 1 and all(frame[key].dtype.is_integer() for key in actions):
         notices.append(f"actions are {len(actions)} columns of integers and are taken as continuous numbers")
-    log = Dataset.from_columns(columns | said_columns(mapped, frame.height), source, notices)
+    log = Dataset.from_columns(columns | said_columns(mapped, frame.height), source, notices, given=True)
     if words is None and len(actions) == log.actions.shape[-1] and log.num_actions is None:
         words = actions
     seen = found["observations"]
