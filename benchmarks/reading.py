@@ -3,7 +3,8 @@
     python benchmarks/reading.py                      2 million rows
     python benchmarks/reading.py --millions 20        about 2 GB per file in the folder of TMPDIR
 
-The log is made up: 11 observations, 3 actions, episodes of 1,000 steps (as Hopper's), float32. Every reading is a
+The log is made up: 11 observations, 3 actions, episodes of 1,000 steps (as Hopper's), float32; HDF5 as it is, and
+compressed as D4RL's files are. Every reading is a
 process of its own, the file in the machine's cache; the best of some is kept. The bare ones end with arrays of NumPy,
 a matrix of the observations and one of the actions among them. ropeval's also check every value, order the episodes and
 find every step's successor; HDF5 and Parquet it reads in a process that may die of them. The seconds of imports are
@@ -23,7 +24,7 @@ from typing import Any
 
 from time_to_answer import HERE, hardware
 
-KINDS = {"csv": "polars", "parquet": "polars", "hdf5": "h5py"}  # and who reads them
+KINDS = {"csv": "polars", "parquet": "polars", "hdf5": "h5py", "gzip.hdf5": "h5py"}  # and who reads them
 INSIDE = "--inside"
 OBSERVATIONS, ACTIONS, LENGTH = 11, 3, 1_000
 STATES = [f"observations_{i}" for i in range(OBSERVATIONS)]
@@ -31,7 +32,7 @@ MOVES = [f"actions_{i}" for i in range(ACTIONS)]
 FLAGS = ["terminations", "truncations"]
 
 
-def make_files(folder: Path, rows: int) -> None:
+def make_files(folder: Path, rows: int, kinds: list[str]) -> None:
     import h5py
     import numpy as np
     import polars
@@ -42,15 +43,16 @@ def make_files(folder: Path, rows: int) -> None:
     flags = {"terminations": ends & (np.arange(rows) // LENGTH % 2 == 0)}
     flags["truncations"] = ends & ~flags["terminations"]
     rewards = rng.standard_normal(rows, np.float32)
-    with h5py.File(folder / "log.hdf5", "w") as file:
-        for name, values in {"observations": states, "actions": moves, "rewards": rewards, **flags}.items():
-            file[name] = values
-    columns = {name: states[:, i] for i, name in enumerate(STATES)} | {
-        name: moves[:, i] for i, name in enumerate(MOVES)
-    }
-    frame = polars.DataFrame({**columns, "rewards": rewards, **flags})
-    frame.write_parquet(folder / "log.parquet")
-    frame.write_csv(folder / "log.csv")
+    for kind in (kind for kind in kinds if kind.endswith("hdf5")):
+        with h5py.File(folder / f"log.{kind}", "w") as file:
+            for name, values in {"observations": states, "actions": moves, "rewards": rewards, **flags}.items():
+                file.create_dataset(name, data=values, compression="gzip" if kind.startswith("gzip") else None)
+    numbers = dict(zip([*STATES, *MOVES], [*states.T, *moves.T], strict=True))
+    frame = polars.DataFrame({**numbers, "rewards": rewards, **flags})
+    if "parquet" in kinds:
+        frame.write_parquet(folder / "log.parquet")
+    if "csv" in kinds:
+        frame.write_csv(folder / "log.csv")
 
 
 # --- in a process of its own ----------------------------------------------------------------------------------
@@ -117,7 +119,7 @@ def main() -> None:
     known = json.loads(chosen.save.read_text())["rows"] if chosen.save.exists() else []
     by_case = {(row["rows"], row["file"]): row for row in known}
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as place:
-        make_files(Path(place), rows)
+        make_files(Path(place), rows, chosen.kinds)
         for kind in chosen.kinds:
             path = Path(place) / f"log.{kind}"
             bare, ours = best(KINDS[kind], path, chosen.times), best("ropeval", path, chosen.times)
