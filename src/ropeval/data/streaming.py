@@ -110,12 +110,17 @@ def take(column: NDArray[Any], rows: "slice | NDArray[np.integer]") -> NDArray[A
     """`column[rows]`. Of a mapped column it is a copy, read in the order of the file, a window of it at a time."""
     if getattr(column, "_mmap", None) is None:
         return column[rows]
+    per_window = max(1, WINDOW // max(1, column.itemsize * int(np.prod(column.shape[1:]))))
     if isinstance(rows, slice):
-        rows = np.arange(*rows.indices(len(column)))
+        chosen = column[rows]  # not read yet
+        result = np.empty(chosen.shape, column.dtype)
+        for start in range(0, len(chosen), per_window):
+            result[start : start + per_window] = chosen[start : start + per_window]
+            release(column)
+        return result
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
     result = np.empty((len(rows), *column.shape[1:]), column.dtype)
-    per_window = max(1, WINDOW // max(1, column.itemsize * int(np.prod(column.shape[1:]))))
     edges = np.searchsorted(ordered, np.arange(0, len(column) + per_window, per_window))
     for first, last in pairwise(edges):
         if first < last:
