@@ -14,7 +14,7 @@ from ropeval.evaluation import on_ray
 from ropeval.evaluation.options import make_options
 from ropeval.evaluation.result_folder import ResultFolder
 from ropeval.evaluation.session import Session, run_session
-from ropeval.learning import engine
+from ropeval.learning.arrangements import Threads
 from tests.problems import Chain
 
 METHODS = ("mean-return", "wis", "pdis")
@@ -126,7 +126,7 @@ def test_what_is_prepared_is_trained_once(ray, monkeypatch):
     on_ray._logs.clear()  # on another node
     files = on_ray._remote_preparation(asked, ["wis"], {})
     on_ray._logs.clear()  # and on a third
-    monkeypatch.setattr(engine.Threads, "chunk", lambda *_: pytest.fail("it is trained again"))
+    monkeypatch.setattr(Threads, "chunk", lambda *_: pytest.fail("it is trained again"))
     assert on_ray._remote_answer(asked, policy, "wis", covered, files).value == alone.value
 
 

@@ -20,7 +20,7 @@ from ropeval.data.column_names import Mapped
 from ropeval.data.columns import ColumnsWriter, open_columns
 from ropeval.data.dataset import Dataset
 from ropeval.errors import UserError
-from ropeval.files import BOMB_RATIO, scratch_folder
+from ropeval.files import BOMB_RATIO, scratch_place
 
 SECONDS, BYTES_PER_SECOND = 6, 50_000_000  # of processor time: other work on the machine does not count
 PATIENCE = 60  # seconds on the clock, for each of those
@@ -43,7 +43,7 @@ def read_apart(path: Path, mapped: Mapped) -> Dataset | None:
 def _scratch() -> Iterator[str]:
     """A folder for the log; "" where there is no room for one, and the file is decoded once more here."""
     try:
-        made = tempfile.TemporaryDirectory(prefix="ropeval-", dir=scratch_folder(), ignore_cleanup_errors=True)
+        made = tempfile.TemporaryDirectory(prefix="ropeval-", dir=scratch_place(), ignore_cleanup_errors=True)
     except OSError:
         yield ""
         return

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.errors import UserError
-from ropeval.files import release, scratch_folder
+from ropeval.files import release, scratch_place
 
 Floats = NDArray[np.float32]
 HELD_ON_CPU = 2 << 30  # bytes of features that are held in memory rather than made when needed
@@ -131,7 +131,7 @@ def take(column: NDArray[Any], rows: "slice | NDArray[np.integer]") -> NDArray[A
 
 def spill(blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
     """Blocks [n, …] one after another as one mapped array [N, …], in a scratch file that no name leads to."""
-    folder = scratch_folder()
+    folder = scratch_place()
     rows = 0
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
