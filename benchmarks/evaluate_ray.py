@@ -1,7 +1,7 @@
 """How much faster `ropeval evaluate` answers on a cluster: nodes of one core each, all on this machine.
 
-    python benchmarks/evaluate_ray.py                              1, 2, 4 and 8 nodes, 16 policies
-    python benchmarks/evaluate_ray.py --nodes 1 2 --policies 4 --steps 200
+    python -m benchmarks.evaluate_ray                              1, 2, 4 and 8 nodes, 16 policies
+    python -m benchmarks.evaluate_ray --nodes 1 2 --policies 4 --steps 200
 
 More nodes than the machine has cores only show what Ray itself costs. The log and the policies are those of
 `time_to_answer.py`. The clock runs from pressing Enter; each cluster stands already, its processes do not.
@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from time_to_answer import HERE, hardware, make_log, policy_words
+from benchmarks.time_to_answer import HERE, hardware, make_log, policy_words
 
 STORE = 256 << 20  # bytes, of a node
 

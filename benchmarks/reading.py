@@ -1,7 +1,7 @@
 """How long a log takes to read, beside the libraries that decode it: polars and h5py, bare, the same columns.
 
-    python benchmarks/reading.py                      2 million rows
-    python benchmarks/reading.py --millions 20        about 2 GB per file in the folder of TMPDIR
+    python -m benchmarks.reading                      2 million rows
+    python -m benchmarks.reading --millions 20        about 2 GB per file in the folder of TMPDIR
 
 The log is made up: 11 observations, 3 actions, episodes of 1,000 steps (as Hopper's), float32; HDF5 as it is, and
 compressed as D4RL's files are. Every reading is a
@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from time_to_answer import HERE, hardware
+from benchmarks.time_to_answer import HERE, hardware
 
 KINDS = {"csv": "polars", "parquet": "polars", "hdf5": "h5py", "gzip.hdf5": "h5py"}  # and who reads them
 INSIDE = "--inside"
@@ -103,8 +103,11 @@ def cpu_seconds() -> float:
 
 def best(who: str, path: Path, times: int) -> dict[str, float]:
     """The least of each number."""
-    command = [sys.executable, __file__, INSIDE, who, str(path)]
-    found = [json.loads(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(times)]
+    command = [sys.executable, "-m", "benchmarks.reading", INSIDE, who, str(path)]
+    found = [
+        json.loads(subprocess.run(command, check=True, capture_output=True, cwd=HERE.parent).stdout)
+        for _ in range(times)
+    ]
     return {name: round(min(one[name] for one in found), 3) for name in found[0]}
 
 

@@ -235,7 +235,7 @@ def hardware() -> dict[str, str]:
     cpu = Path("/proc/cpuinfo")
     models = [line.split(": ")[1] for line in cpu.read_text().splitlines() if line.startswith("model name")]
     return {
-        "command": " ".join(["python", *sys.argv]),
+        "command": " ".join([f"python -m benchmarks.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
         "device": device(),
         "cpu": models[0] if models else "unknown",
         "jax": jax.__version__,
