@@ -30,7 +30,7 @@ def measure(nodes: int, log: Path, policies: int, steps: int, folder: Path) -> d
     command += ["--steps", str(steps), "--out", str(folder / str(nodes))]
     cluster = None
     if nodes:
-        about = {"num_cpus": 1, "object_store_memory": STORE}
+        about: dict[str, Any] = {"num_cpus": 1, "object_store_memory": STORE}
         cluster = Cluster(initialize_head=True, head_node_args={**about, "include_dashboard": False})
         for _ in range(nodes - 1):
             cluster.add_node(**about)
