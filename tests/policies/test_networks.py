@@ -1,5 +1,7 @@
 """What all networks share."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
@@ -33,10 +35,10 @@ def test_draws_are_samples_for_which_the_network_is_asked_once(make, tmp_path, m
     rng = np.random.default_rng(2)
     samples = np.array([policy.sample(SEEN, rng) for _ in range(3)])
     network = getattr(policy, "inside", policy)
-    asked, hidden = [], type(network).hidden
-    monkeypatch.setattr(type(network), "hidden", lambda *given: asked.append(1) or hidden(*given))
+    hidden = Mock(side_effect=network.hidden)
+    monkeypatch.setattr(network, "hidden", hidden)
     np.testing.assert_array_equal(list(policy.draws(SEEN, 3, np.random.default_rng(2))), samples)
-    assert len(asked) == 1
+    hidden.assert_called_once()
 
 
 def test_whoever_samples_otherwise_draws_so(tmp_path):

@@ -13,7 +13,7 @@ from ropeval.errors import UserError, either
 from ropeval.words import writable
 
 LogLike = Dataset | str | Path | Table
-HELD = 2 << 30  # bytes of a log that are held in memory rather than mapped, wherever it was read
+HELD = 1 << 30  # bytes of a log that are held in memory rather than mapped, wherever it was read
 START = 512  # bytes by which a file is recognised
 READERS = {known: known.reader for known in FORMATS}  # imported here: nothing is while a file of strangers is read
 READS = either([known.about for known in FORMATS])
