@@ -26,6 +26,11 @@ def test_an_unknown_name_lists_the_choices_in_order_and_the_nearest_first():
     assert str(unknown_name("method", "zzz", ["lspe", "fqe"])) == "unknown method 'zzz'; choose from: fqe, lspe"
 
 
+def test_of_many_names_those_spelt_alike_stand_before_the_alphabet():
+    said = str(unknown_name("column", "SOFA", ["sofa_score", "age", "ward", "sofa_2"]))
+    assert said == "unknown column 'SOFA'; did you mean sofa_2? choose from: sofa_2, sofa_score, age, ward"
+
+
 def test_of_what_a_library_says_the_first_line_or_its_name():
     assert first_line(ValueError("one\ntwo")) == "one"
     assert first_line(KeyError()) == "KeyError"

@@ -26,7 +26,7 @@ def test_later_layers_win():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"step": 5}, r"unknown setting 'part\.step'; did you mean part\.steps\? choose from: part\.rate, part\.steps"),
+        ({"step": 5}, r"unknown setting 'part\.step'; did you mean part\.steps\? choose from: part\.steps, part\.rate"),
         ({"steps": 0}, r"setting part\.steps is 0: Input should be greater than 0"),
         ({"rate": "fast"}, r"setting part\.rate is 'fast'"),
     ],

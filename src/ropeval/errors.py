@@ -20,9 +20,12 @@ class UserError(ValueError):
 
 
 def unknown_name(kind: str, name: str, choices: "list[str]") -> UserError:
-    near = get_close_matches(bare(name), {bare(choice): choice for choice in choices}, 1)
-    meant = [f"did you mean {choice}?" for choice in choices if bare(choice) in near][:1]
-    return UserError(f"unknown {kind} {name!r}; {' '.join([*meant, 'choose from:'])} {', '.join(sorted(choices))}")
+    """What is spelt nearly like it comes first, the rest in the order of the alphabet."""
+    near = get_close_matches(bare(name), {bare(choice): choice for choice in choices}, 3)
+    meant = sorted((choice for choice in choices if bare(choice) in near), key=lambda choice: near.index(bare(choice)))
+    question = f"did you mean {meant[0]}? " if meant else ""
+    listed = ", ".join(dict.fromkeys([*meant, *sorted(choices)]))
+    return UserError(f"unknown {kind} {name!r}; {question}choose from: {listed}")
 
 
 def bare(name: str) -> str:

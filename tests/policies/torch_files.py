@@ -18,7 +18,7 @@ def state_dict(**tensors: np.ndarray) -> "OrderedDict[str, Any]":
 
 
 def torch_save(path: Path, content: Any) -> Path:
-    """`content`: a state dict of arrays, or a tuple of them."""
+    """`content`: a state dict of arrays, a tuple of them, or a plain dict that holds one beside other things."""
     torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
 
     class FloatStorage:
@@ -47,13 +47,16 @@ def torch_save(path: Path, content: Any) -> Path:
         def persistent_id(self, found: Any) -> Any:
             return ("storage", FloatStorage, found.key, "cpu", found.size) if isinstance(found, Storage) else None
 
-    def tensors(state: Any) -> Any:
-        return OrderedDict((name, Tensor(np.ascontiguousarray(array))) for name, array in state.items())
+    def tensors(found: Any) -> Any:
+        if isinstance(found, tuple):
+            return tuple(map(tensors, found))
+        if isinstance(found, dict):
+            return type(found)((name, tensors(held)) for name, held in found.items())
+        return Tensor(np.ascontiguousarray(found)) if isinstance(found, np.ndarray) else found
 
-    described = tuple(map(tensors, content)) if isinstance(content, tuple) else tensors(content)
     pickled = io.BytesIO()
     with mock.patch.dict(sys.modules, {"torch": torch, "torch._utils": utils}):
-        Pickler(pickled, protocol=2).dump(described)
+        Pickler(pickled, protocol=2).dump(tensors(content))
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("model/data.pkl", pickled.getvalue())
         for key, numbers in enumerate(storages):

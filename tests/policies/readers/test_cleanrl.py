@@ -63,6 +63,15 @@ def test_dqn(tmp_path):
         load_policy(torch_save(tmp_path / "c51.cleanrl_model", state_dict(**named, atoms=np.zeros(51))))
 
 
+def test_weights_beside_the_arguments_of_the_script(tmp_path):
+    named, layers = network("network", 4)
+    kept = {"model_weights": state_dict(**named), "args": {"seed": 1, "env_id": "CartPole-v1", "hook": None}}
+    policy = load_policy(torch_save(tmp_path / "dqn.cleanrl_model", kept))
+    np.testing.assert_array_equal(policy.sample(SEEN, np.random.default_rng(0)), forward(layers, relu).argmax(axis=1))
+    with pytest.raises(UserError, match="expected a state dict of named tensors, found 3"):
+        load_policy(torch_save(tmp_path / "bad.cleanrl_model", {"model_weights": 3}))
+
+
 @pytest.mark.parametrize("output", ["fc_mu", "fc_mean"])
 def test_actors_with_a_box(tmp_path, output):
     layers = [linear(3, 8), linear(8, 8), linear(8, 2)]

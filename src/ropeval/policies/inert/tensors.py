@@ -35,7 +35,10 @@ MAX_DIMENSIONS = 8
 
 
 def read_tensors(archive: Archive, first: bool = False) -> dict[str, AnyArray]:
-    """The named tensors of a state dict, `{"actor.mu.weight": array, …}`; `first`: or of the first of a tuple."""
+    """The named tensors of a state dict, `{"actor.mu.weight": array, …}`.
+
+    `first`: or of the first of a tuple, or of the `model_weights` beside which a script kept its arguments.
+    """
     where = archive.where
     roots = [name.removesuffix("/data.pkl") for name in archive.members if name.endswith("/data.pkl")]
     if len(roots) != 1:
@@ -43,6 +46,8 @@ def read_tensors(archive: Archive, first: bool = False) -> dict[str, AnyArray]:
     described = read_pickle(archive.read(f"{roots[0]}/data.pkl"), GLOBALS, where, persistent=True)
     if first and isinstance(described, tuple) and described:
         described = described[0]
+    if first and isinstance(described, dict):
+        described = described.get("model_weights", described)
     items = described.items if isinstance(described, Made) and described.path == ORDERED else described
     if not isinstance(items, dict):
         raise UserError(f"{where}: expected a state dict of named tensors, found {describe(described)}")
