@@ -50,6 +50,12 @@ def test_a_new_field_is_a_new_option(monkeypatch):
     assert "How long.  [default: 10]" in CliRunner().invoke(made, ["--help"]).output
 
 
+@pytest.mark.parametrize(("begun", "offered"), [("fqe-l", ["fqe-ln"]), ("al", ["all"]), ("zz", [])])
+def test_the_shell_completes_methods(begun, offered):
+    asked = {"_ROPEVAL_COMPLETE": "complete_bash", "COMP_WORDS": f"ropeval evaluate --method {begun}", "COMP_CWORD": "3"}
+    assert CliRunner().invoke(app, [], env=asked, prog_name="ropeval").output.split() == offered
+
+
 def test_help_says_everything_under_its_heading(capsys):
     with pytest.raises(SystemExit):
         main(["evaluate", "--help"])

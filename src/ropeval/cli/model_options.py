@@ -43,7 +43,15 @@ def shown(name: str) -> Any:
         help=f"{field.description}{_default(field)}",
         metavar=about["metavar"] or "|".join(choices) or None,
         rich_help_panel=about["group"],
+        autocompletion=_method_names if name == "method" else None,
     )
+
+
+def _method_names(incomplete: str) -> list[str]:
+    """What the shell offers after --method."""
+    from ropeval.evaluation.methods import ALL, available_methods  # with JAX: only when somebody presses Tab there
+
+    return [name for name in (*available_methods(), ALL) if name.startswith(incomplete)]
 
 
 def _default(field: FieldInfo) -> str:
