@@ -11,6 +11,7 @@ from ropeval.bench.run import local
 from ropeval.bench.run.store import Store
 from ropeval.bench.run.study import Study, load_study
 from ropeval.bench.run.unit import run_unit
+from ropeval.cli.bench_run import complaints
 from ropeval.cli.main import main
 from tests.bench.played_here import HERE
 from tests.bench.run.toy_study import TASKS, call, collected
@@ -47,6 +48,15 @@ def until_the_fifth():
         return run_unit(*arguments)
 
     return run
+
+
+def test_why_a_method_has_no_answer_is_said_once():
+    missing = {"method": "fqe-trees", "error": "lightgbm is not installed", "refused": True}
+    failed = {"unit": "a.fqe.1", "method": "fqe", "error": "MemoryError: ", "refused": False}
+    assert complaints([{"unit": "a.fqe-trees.1"} | missing, failed, {"unit": "b.fqe-trees.1"} | missing]) == [
+        "failed: a.fqe.1: MemoryError: ",
+        "refused: fqe-trees: lightgbm is not installed",
+    ]
 
 
 @pytest.mark.training

@@ -83,17 +83,23 @@ def run(
             outcome = run_on_ray(study, names, store, data, cluster, report)
     said = [f"{outcome.members} members in {outcome.units} units done"]
     said += [f"{outcome.skipped} were there already"] if outcome.skipped else []
-    said += [f"{outcome.refused} units refused (the method has no answer for the policy)"] if outcome.refused else []
+    said += [f"{outcome.refused} units refused"] if outcome.refused else []
     said += [f"{outcome.failed} units failed"] if outcome.failed else []
     said += [f"{outcome.elsewhere} groups are another process's"] if outcome.elsewhere else []
     Screen().print(f"{folder}: {'; '.join(said)}", markup=False, highlight=False)
-    for failure in store.failures():
-        if not failure.get("refused"):
-            console.print(f"failed: {failure['unit']}: {failure.get('error')}", markup=False, highlight=False)
+    for line in complaints(store.failures()):
+        console.print(line, markup=False, highlight=False)
     if outcome.units or outcome.skipped:
         Screen().print(f"tables and figures: ropeval bench report {folder}", markup=False, highlight=False)
     if outcome.failed:
         raise typer.Exit(1)
+
+
+def complaints(failures: list[dict[str, Any]]) -> list[str]:
+    """Every failure, and of every method that has no answer one reason: it may be a package that is not installed."""
+    failed = [f"failed: {failure['unit']}: {failure.get('error')}" for failure in failures if not failure.get("refused")]
+    refused = {failure.get("method"): failure.get("error") for failure in failures if failure.get("refused")}
+    return [*failed, *(f"refused: {method}: {error}" for method, error in refused.items())]
 
 
 def status(

@@ -5,14 +5,14 @@ from itertools import groupby
 from rich.console import Console
 
 from ropeval.evaluation.compare_runs import Change, Compared
-from ropeval.report.labels import number
+from ropeval.report.labels import counted, number
 from ropeval.report.table import Cell, Table, Value
 from ropeval.report.typeset import to_terminal
 
 
 def print_changes(found: Compared, console: Console) -> None:
     same = "the same log" if found.same_log else "NOT the same log"
-    console.print(f"{same}, {len(found.changes)} estimates in both runs", highlight=False)
+    console.print(f"{same}, {counted(len(found.changes), 'estimate')} in both runs", highlight=False)
     for sentence in found.differences:
         console.print(f"note: {sentence}", highlight=False, markup=False)
     console.print(to_terminal(changes_table(found)))
