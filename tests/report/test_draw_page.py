@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ropeval.report.chart import Mark, Panel, Series
-from ropeval.report.draw_page import to_plotly
+from ropeval.report.draw_page import LINE, to_plotly
 from ropeval.report.palette import Style
 from tests.report.test_chart import STEPS, chart
 
@@ -37,6 +37,15 @@ def test_names_on_the_axis_turn_bars_and_arrows():
     assert "error_y" not in second
     assert (second["error_x"]["array"].tolist(), second["error_x"]["arrayminus"].tolist()) == ([0.75], [0.5])
     assert second["text"] == ["said"]
+
+
+def test_a_remark_that_does_not_fit_beside_the_title_stands_above_it():
+    series = [Series("m", Style("c1"), STEPS, STEPS)]
+    panels = [Panel("tiny/pendulum-cautious", series, remark=said) for said in ("ok", "not converged: fqe, fqe-clip")]
+    layout = to_plotly(chart(panels=panels, y_log=False))["layout"]
+    title, short, _, long = layout["annotations"]
+    assert [words.get("yshift", 0) for words in (title, short, long)] == [0, 0, LINE]
+    assert layout["margin"]["t"] == 26 + LINE
 
 
 def test_panels_with_one_scale_move_together_and_only_the_lowest_has_ticks():

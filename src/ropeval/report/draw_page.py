@@ -12,6 +12,7 @@ from ropeval.report.chart import Chart, Mark, Panel, Range, Series
 from ropeval.report.labels import log_ticks, short_number, shown
 
 PANEL, ALONE, ROW = 210, 250, 22  # height of a panel, of the only one, of a name on its axis, in pixels
+SHEET, LINE = 640, 14  # width of the panels on paper, and height of a line of small words, in pixels
 GAP, TIGHT = 58, 32  # between two panels: with and without ticks
 MANY = 100  # points of a series, which are drawn smaller
 HAIR = 1e-4  # more room than the range needs: rounded, a point on its edge would lie beyond it and not be drawn
@@ -42,8 +43,10 @@ def to_plotly(chart: Chart) -> dict[str, Any]:
             layout["annotations"].append(_words(shown(own.title), across[0], down[1]))
         note = (own.note if not own.series and not own.marks else "") or own.corner
         if note:
-            layout["annotations"].append(_words(note, across[1], down[1], "right"))
-    top, bottom = 26 if layout["annotations"] else 10, 44
+            lift = 0 if _side_by_side(own.title, note, across) else LINE
+            layout["annotations"].append(_words(note, across[1], down[1], "right") | {"yshift": lift})
+    lifted = max((words.get("yshift", 0) for words in layout["annotations"]), default=0)
+    top, bottom = (26 + lifted if layout["annotations"] else 10), 44
     layout |= {"height": inner + top + bottom, "margin": {"l": 8, "r": 12, "t": top, "b": bottom}}
     return {"data": traces, "layout": layout}
 
@@ -199,6 +202,11 @@ def _words(words: str, x: float, y: float, side: str = "left") -> dict[str, Any]
         "text": words, "x": x, "y": y, "xref": "paper", "yref": "paper", "showarrow": False, "xanchor": side,
         "yanchor": "bottom", "font": {"size": 13, "weight": 600} if side == "left" else {"size": 11},
     }  # fmt: skip
+
+
+def _side_by_side(title: str, note: str, across: tuple[float, float]) -> bool:
+    """Whether both fit above a panel, on the narrowest sheet."""
+    return 8 * len(title) + 6 * len(note) < SHEET * (across[1] - across[0])
 
 
 def _domain(place: int, count: int, gap: float) -> tuple[float, float]:

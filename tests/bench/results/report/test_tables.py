@@ -2,6 +2,7 @@
 
 import re
 
+from ropeval.bench.results.report.tables import ACROSS
 from tests.bench.results.report.conftest import words
 from tests.bench.studies import runs, write_study
 
@@ -26,6 +27,14 @@ def test_the_table_has_the_numbers_worked_out_by_hand(small):
     assert "| made/one | 0.600 | 0.900 | 0.475 | **0.185 · 0.185†** |" in text
     assert "| fqe | **0.025 \\[0.015, 0.035\\]** | 2 | 2 of 2 | – |" in text
     assert "chosen with the true value, which nobody has in practice" in text
+
+
+def test_more_methods_than_fit_a_page_stand_below_each_other(tmp_path):
+    names = ["mean-reward", "mean-return", *(f"fqe-{n}" for n in range(ACROSS))]
+    rows = [row for task in ("one", "two") for name in names for row in runs(task, name, [90.0])]
+    text = words(write_study(tmp_path / "study", rows))
+    assert "| method | one | two |" in text
+    assert "| task | mean-reward |" not in text
 
 
 def test_divergence_missing_seeds_failures_and_one_task(tmp_path):

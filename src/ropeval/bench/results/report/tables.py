@@ -16,6 +16,7 @@ ORACLE = (
     "† chosen with the true value, which nobody has in practice: read it as the most that tuning could give, "
     "not as what a user gets."
 )
+ACROSS = 12  # methods beside each other that fit a page
 RULE = "Diverged: more than a quarter of the runs did, so that the IQM is infinite."
 
 
@@ -73,7 +74,7 @@ def wins(summary: Summary, truth: str, method: str, choice: str) -> str:
 
 
 def overview(summary: Summary, truth: str) -> Table:
-    """The paper's table: tasks by methods."""
+    """The paper's table: tasks by methods. More methods than a sheet is wide stand below each other."""
     rows: list[list[Cell | str]] = []
     for task in summary.tasks:
         defaults = {m: summary.score(truth, task, m, "default") for m in summary.methods}
@@ -92,7 +93,11 @@ def overview(summary: Summary, truth: str) -> Table:
         f"The lowest default is bold. {RULE} {ORACLE}"
     )
     title = f"RMAE against the {TRUTHS[truth]}, by task and method"
-    return Table(["task", *summary.methods], rows, title, caption, f"overview-{_slug(truth)}", 1)
+    columns = ["task", *summary.methods]
+    if len(summary.methods) > max(ACROSS, len(summary.tasks)):
+        columns = ["method", *summary.tasks]
+        rows = [[summary.methods[place], *(row[place + 1] for row in rows)] for place in range(len(summary.methods))]
+    return Table(columns, rows, title, caption, f"overview-{_slug(truth)}", 1)
 
 
 def scores(summary: Summary, truth: str) -> Table:
