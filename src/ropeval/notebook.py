@@ -2,9 +2,12 @@
 when it is needed."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from html import escape
 from typing import TYPE_CHECKING, Any
+
+from ropeval.words import clean
 
 if TYPE_CHECKING:
     from ropeval.evaluation.methods import Method
@@ -41,12 +44,39 @@ def in_notebook() -> bool:
 
 @contextmanager
 def progress_bar(wanted: bool | None, questions: "Sequence[tuple[Policy, Method]]") -> "Iterator[Report | None]":
-    """A bar to report to, on standard error; None where it is not wanted. Who does not say wants one in a notebook."""
+    """A bar to report to: below the cell of a notebook, or on standard error; None where it is not wanted. Who does not
+    say wants one in a notebook."""
     if not (in_notebook() if wanted is None else wanted):
         yield None
         return
-    from ropeval.cli.progress import questions_progress
+    from ropeval.cli.progress import questions_progress, told
     from ropeval.cli.screen import stderr
 
-    with questions_progress(questions, stderr()) as report:
-        yield report
+    if in_notebook():
+        with _bar_below_the_cell() as show:
+            yield told(questions, show)
+    else:
+        with questions_progress(questions, stderr()) as report:
+            yield report
+
+
+@contextmanager
+def _bar_below_the_cell() -> Iterator[Callable[[float, str], None]]:
+    """One that needs no widgets, and is gone when the work is done."""
+    from IPython.display import display
+
+    bar = display({"text/plain": ""}, raw=True, display_id=True)
+    seen = ""
+
+    def show(share: float, words: str) -> None:
+        nonlocal seen
+        line = f"{clean(words)}  {share:.0%}"
+        if line != seen:
+            html = f'<progress value="{share:.2f}"></progress> {escape(line)}'
+            bar.update({"text/plain": line, "text/html": html}, raw=True)
+        seen = line
+
+    try:
+        yield show
+    finally:
+        bar.update({"text/plain": ""}, raw=True)

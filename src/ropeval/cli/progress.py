@@ -41,26 +41,32 @@ def _name_and_bar() -> tuple[TextColumn, BarColumn]:
 
 @contextmanager
 def questions_progress(questions: "Sequence[tuple[Policy, Method]]", console: Console) -> "Iterator[Report]":
-    """Yields the function that a session reports to. A question's stages share its part of the bar."""
+    """Yields the function that a session reports to."""
+    with percent_bar(console) as bar:
+        task = bar.add_task("preparing", total=1.0)
+        yield told(questions, lambda share, words: bar.update(task, completed=share, description=escape(words)))
+
+
+def told(questions: "Sequence[tuple[Policy, Method]]", show: Callable[[float, str], None]) -> "Report":
+    """The function that a session reports to: it shows the share of the work that is done, and what is being done. A
+    question's stages share its part of the whole."""
     stages = [list(method.stages) for _, method in questions]
     weights = [list(method.stages.values()) for _, method in questions]
     total = max(1, sum(map(sum, weights)))
-    with percent_bar(console) as bar:
-        task = bar.add_task("preparing", total=total)
-        done = [0.0] * len(questions)  # they need not be answered in their order
+    done = [0.0] * len(questions)  # they need not be answered in their order
 
-        def report(number: int, stage: str, fraction: float) -> None:
-            stop_if_pressed()
-            policy, method = questions[number]
-            if stage == "done":
-                done[number] = float(sum(weights[number]))
-            else:
-                place = stages[number].index(stage) if stage in stages[number] else 0
-                done[number] = sum(weights[number][:place]) + fraction * weights[number][place]
-            note = "" if stage in ("done", method.name) else f" ({stage})"
-            bar.update(task, completed=sum(done), description=f"{escape(policy.name)}  {method.name}{note}")
+    def report(number: int, stage: str, fraction: float) -> None:
+        stop_if_pressed()
+        policy, method = questions[number]
+        if stage == "done":
+            done[number] = float(sum(weights[number]))
+        else:
+            place = stages[number].index(stage) if stage in stages[number] else 0
+            done[number] = sum(weights[number][:place]) + fraction * weights[number][place]
+        note = "" if stage in ("done", method.name) else f" ({stage})"
+        show(sum(done) / total, f"{policy.name}  {method.name}{note}")
 
-        yield report
+    return report
 
 
 @contextmanager

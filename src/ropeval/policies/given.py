@@ -48,7 +48,7 @@ def as_policy(given: PolicyLike) -> Policy:
         return from_function(given, name, f"policy {name}")
     raise UserError(
         f"policy: found {type(given).__name__}; give a Policy, a function f(observations) or f(observations, rng), or "
-        "what load_policy takes"
+        "what load_policy takes; ropeval.compare takes several, as a list or by their names"
     )
 
 
