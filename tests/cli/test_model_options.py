@@ -52,7 +52,8 @@ def test_a_new_field_is_a_new_option(monkeypatch):
 
 @pytest.mark.parametrize(("begun", "offered"), [("fqe-l", ["fqe-ln"]), ("al", ["all"]), ("zz", [])])
 def test_the_shell_completes_methods(begun, offered):
-    asked = {"_ROPEVAL_COMPLETE": "complete_bash", "COMP_WORDS": f"ropeval evaluate --method {begun}", "COMP_CWORD": "3"}
+    words = {"COMP_WORDS": f"ropeval evaluate --method {begun}", "COMP_CWORD": "3"}
+    asked = {"_ROPEVAL_COMPLETE": "complete_bash", **words}
     assert CliRunner().invoke(app, [], env=asked, prog_name="ropeval").output.split() == offered
 
 

@@ -97,8 +97,8 @@ def run(
 
 def complaints(failures: list[dict[str, Any]]) -> list[str]:
     """Every failure, and of every method that has no answer one reason: it may be a package that is not installed."""
-    failed = [f"failed: {failure['unit']}: {failure.get('error')}" for failure in failures if not failure.get("refused")]
-    refused = {failure.get("method"): failure.get("error") for failure in failures if failure.get("refused")}
+    failed = [f"failed: {one['unit']}: {one.get('error')}" for one in failures if not one.get("refused")]
+    refused = {one.get("method"): one.get("error") for one in failures if one.get("refused")}
     return [*failed, *(f"refused: {method}: {error}" for method, error in refused.items())]
 
 
