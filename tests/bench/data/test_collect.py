@@ -18,6 +18,7 @@ from ropeval.bench.data.tasks import Task, find_task
 from ropeval.bench.data.workers import Pool, worker_pool
 from ropeval.data.columns import read_metadata
 from ropeval.errors import UserError
+from ropeval.files import locked
 
 HERE = Path(__file__).parents[1]
 TOY = f"{HERE / 'toy_tasks.py'}:toy/countdown"
@@ -214,3 +215,17 @@ def test_published_policies_earn_what_they_should(shared_policies, environment, 
         rewards = player.play(0, "test", number).rewards
         returns.append(rewards @ 0.99 ** np.arange(len(rewards)))
     assert np.mean(returns) == pytest.approx(discounted, rel=0.06)
+
+
+@pytest.mark.process
+def test_a_true_value_that_another_task_is_at_is_found_beside_it(toy, alone, collected, tmp_path):
+    """One true value may serve many tasks, and several may be collected at the same moment."""
+    (shared,) = (collected / "truth").iterdir()
+    theirs = tmp_path / "truth" / shared.stem / "00000000-00000001.npz"
+    theirs.parent.mkdir(parents=True)
+    np.savez(theirs, lengths=[1])
+    with locked(tmp_path / "truth" / f"{shared.stem}.lock"):
+        collect(toy, tmp_path, truth_episodes=300, pool=alone)
+        assert theirs.exists()
+    assert (tmp_path / "truth" / shared.name).read_text() == shared.read_text()
+    assert not (tmp_path / toy.folder / "parts").exists()

@@ -90,7 +90,7 @@ def _player(recipe: Recipe) -> Player:
 
 
 def _save(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    np.savez(path, allow_pickle=False, **arrays)
+    np.savez(path, **arrays)  # type: ignore[arg-type]  # by a name, NumPy before 2.2 would save `allow_pickle`, too
 
 
 @dataclass(frozen=True)
