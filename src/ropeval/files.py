@@ -79,7 +79,7 @@ def _refuse_bomb(path: Path, names: tuple[str, ...] | None, what: str) -> None:
         )
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it: the file is there whole, or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,11 +102,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    write_atomically(path, lambda temporary: _write(temporary, text))
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def write_parquet(path: Path, frame: Any, **how: Any) -> None:

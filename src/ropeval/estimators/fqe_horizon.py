@@ -18,7 +18,8 @@ from pydantic import PositiveInt
 
 from ropeval.data import Log, Problem, Rows, expected
 from ropeval.estimators.estimator import Estimated, Estimator
-from ropeval.estimators.fqe import FAMILY, FQEConfig, Value, clip_bounds, reward_unit, td_learner, train_q
+from ropeval.estimators.fitted_q import Value
+from ropeval.estimators.fqe import FAMILY, FQEConfig, clip_bounds, reward_unit, td_learner, train_q
 from ropeval.estimators.log_value import STATES_HELD, LogValue, LogValueConfig, log_value
 from ropeval.estimators.world.prepared import LOG_VALUE, log_value_steps
 from ropeval.learning.engine import Hyper, Learner, Run

@@ -180,11 +180,7 @@ def _copy_policies(folder: Path, located: dict[str, LocatedPolicy]) -> None:
     for source in located.values():
         if source.file is not None:
             remove_leftovers(folder, [glob.escape(source.file.name)])
-            write_atomically(folder / source.file.name, partial(_copy, source.file))
-
-
-def _copy(source: Path, target: Path) -> None:
-    shutil.copyfile(source, target)
+            write_atomically(folder / source.file.name, partial(shutil.copyfile, source.file))
 
 
 # --- the true values ------------------------------------------------------------------------------------------

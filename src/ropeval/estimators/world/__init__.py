@@ -107,8 +107,7 @@ def first_states(problem: Problem, run: Run, count: int) -> NDArray[np.float32]:
     """[M + 1, R, S]: each member from its own log's episodes, the joint rollouts from all."""
     initial = problem.dataset.initial_observations
     episodes = len(initial)
-    counts = np.ones((run.members, episodes), np.int64) if run.counts is None else run.counts
-    counts = np.concatenate([counts, np.ones((1, episodes), np.int64)])
+    counts = np.concatenate([run.held(episodes), np.ones((1, episodes), np.int64)])
     return np.stack([initial[_evenly(np.repeat(np.arange(episodes), own), count)] for own in counts])
 
 
