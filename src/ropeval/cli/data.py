@@ -10,12 +10,8 @@ import typer
 from ropeval.cli.format_help import LOGS
 from ropeval.cli.model_options import shown
 from ropeval.errors import UserError
-from ropeval.evaluation.options import Options
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Look at logs, check them, convert them.",
-)
+app = typer.Typer(no_args_is_help=True, help="Look at logs, check them, convert them.")
 EPILOG = """
 Examples:
 
@@ -27,14 +23,8 @@ Examples:
 
   ropeval data check hopper
 """
-LogArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="LOG",
-        help=f"One of: {LOGS}. The content decides, not the name.",
-    ),
-]
-ColumnsOption = Annotated[list[str] | None, shown(Options.model_fields["columns"])]
+LogArgument = Annotated[str, typer.Argument(metavar="LOG", help=f"One of: {LOGS}. The content decides, not the name.")]
+ColumnsOption = Annotated[list[str] | None, shown("columns")]
 
 
 @app.command(epilog=EPILOG)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
+import jax
+
 from ropeval.data import Dataset
 from ropeval.data.needs import check_needs
 from ropeval.encoders import ENCODERS, Encoder
@@ -48,6 +50,11 @@ class Method:
         """What is trained and in how many steps, in this order."""
         found = [config.stages(part) for part, config in self.configs.items()]
         return {stage: steps for own in found for stage, steps in own.items()}
+
+    @property
+    def prepares(self) -> bool:
+        """Whether something is trained on the log alone, for all policies."""
+        return ESTIMATORS[self.estimator].prepare is not None
 
     @property
     def spread(self) -> list[str]:
@@ -115,8 +122,9 @@ def make_method(name: str, overrides: Overrides | None = None, preset: str = "de
     if encoder:
         chosen_parts = {encoder: ENCODERS[encoder]} | chosen_parts
     chosen = overrides or {}
+    sizes = "cpu" if preset == "default" and jax.default_backend() == "cpu" else preset
     configs = {
-        part: make_config(entry.config, part, entry.presets.get(preset, {}), chosen.get(part, {}))
+        part: make_config(entry.config, part, entry.presets.get(sizes, {}), chosen.get(part, {}))
         for part, entry in chosen_parts.items()
     }
     return Method(name, encoder or None, estimator, configs)

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Singles
 from ropeval.errors import UserError
 from ropeval.policies.policy import Mode, Policy
 
 if TYPE_CHECKING:
     from ropeval.policies.compiled import CompiledPolicy
 
-Layer = tuple[NDArray[np.float32], NDArray[np.float32]]  # weight [out, in], bias [out]
-Range = tuple[NDArray[np.float32], NDArray[np.float32]]  # lowest and highest action, [A] each
+Layer = tuple[Singles, Singles]  # weight [out, in], bias [out]
+Range = tuple[Singles, Singles]  # lowest and highest action, [A] each
 Weights = dict[str, Any]  # every array that decides the actions, by name; layers as pairs, chains as lists of them
 
 
@@ -85,7 +85,8 @@ class NetworkPolicy(Policy):
 
     @abstractmethod
     def act(self, xp: Any, weights: Weights, observations: Any, noise: Any) -> Any:
-        """Actions for observations [n, S], of weights laid out as the policy's own; `noise` [n, A] or None. Pure."""
+        """Actions for observations [n, S], of weights laid out as the policy's own; `noise` [n, A] or None. Pure. To
+        noise of several draws, [K, n, A], there are as many actions, and the network is asked once."""
 
     def hidden(self, xp: Any, weights: Weights, observations: Any) -> Any:
         """The last hidden layer, [n, d]."""
@@ -94,13 +95,18 @@ class NetworkPolicy(Policy):
     def output(self, xp: Any, weights: Weights, observations: Any) -> Any:
         return linear(weights["output"], self.hidden(xp, weights, observations))
 
-    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+    def sample(self, observations: Singles, rng: np.random.Generator) -> AnyArray:
         return np.asarray(self.act(np, self.weights, observations, self._drawn(rng, len(observations))))
 
-    def _drawn(self, rng: np.random.Generator, count: int) -> NDArray[Any] | None:
+    def draws(self, observations: Singles, count: int, rng: np.random.Generator) -> Iterable[AnyArray]:
+        if self.deterministic or type(self).sample is not NetworkPolicy.sample:
+            return super().draws(observations, count, rng)
+        return np.asarray(self.act(np, self.weights, observations, self._drawn(rng, count, len(observations))))
+
+    def _drawn(self, rng: np.random.Generator, *rows: int) -> AnyArray | None:
         if self.deterministic:
             return None
-        shape = (count, self.action_size or 0)
+        shape = (*rows, self.action_size or 0)
         return rng.gumbel(size=shape) if self.noise == "gumbel" else rng.standard_normal(shape, np.float32)
 
     def compiled(self) -> "CompiledPolicy":
@@ -125,7 +131,7 @@ class NetworkPolicy(Policy):
         return f"{type(self).__name__} {self.name!r} ({how}), {inside} → {self.action_size}{unit}"
 
 
-def _arrays(parts: Iterable[Any]) -> Iterable[NDArray[Any]]:
+def _arrays(parts: Iterable[Any]) -> Iterable[AnyArray]:
     """The arrays of weights in their order; what is missing (None) is passed over."""
     for part in parts:
         if isinstance(part, np.ndarray):
@@ -134,7 +140,7 @@ def _arrays(parts: Iterable[Any]) -> Iterable[NDArray[Any]]:
             yield from _arrays(part)
 
 
-def digest(about: str, arrays: Iterable[NDArray[Any]]) -> str:
+def digest(about: str, arrays: Iterable[AnyArray]) -> str:
     """Hash of a policy: a text for what is not an array, then every array's shape and float32 content."""
     result = hashlib.sha256(about.encode())
     for array in arrays:
