@@ -155,7 +155,9 @@ def make_learner(
     def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper, key: Array) -> Float[Array, ""]:
         left = None if horizon is None else jax.random.randint(key, batch.reward.shape, 1, horizon + 1)
         after = None if left is None else left - 1
-        target = bootstrapped(lambda model, x: value(model, x, after), q_bar, batch)
+        target = batch.reward  # all there is, where γ is 0: what comes next need not be looked at
+        if gamma > 0.0:
+            target = bootstrapped(lambda model, x: value(model, x, after), q_bar, batch)
         if config.clip_targets:
             part = 1.0 if left is None or horizon is None else _reach(left, gamma) / _reach(jnp.int32(horizon), gamma)
             target = jnp.clip(target, low * part, high * part)
@@ -204,7 +206,7 @@ def td_learner(
         values = value(state.target, initial_x[::every])  # [episodes, K]
         return {"estimate": expected(values, None if weight is None else weight[::every]).mean()}
 
-    return Learner(init, update, probe, config.batch, segment)
+    return Learner(init, update, probe, max(1, config.batch // segment), segment)
 
 
 @dataclass(frozen=True, eq=False)
