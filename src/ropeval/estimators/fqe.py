@@ -118,10 +118,10 @@ def action_value(q: MLP, x: Float[Array, "*batch X"], gamma: float) -> Float[Arr
 def timed_value(q: MLP, x: Float[Array, "*batch X"], left: Int[Array, ""], gamma: float, horizon: int) -> Array:
     """q(s, a) for features of pairs, with so many steps to go."""
     share = jnp.broadcast_to(left / horizon, (*x.shape[:-1], 1)).astype(x.dtype)
-    return q(jnp.concatenate([x, share], axis=-1))[..., 0] * _reach(left, gamma)
+    return q(jnp.concatenate([x, share], axis=-1))[..., 0] * reach(left, gamma)
 
 
-def _reach(left: Array, gamma: float) -> Array:
+def reach(left: Array, gamma: float) -> Array:
     """Σ γ^t over the steps to go."""
     return left * 1.0 if gamma == 1.0 else (1.0 - gamma**left) / (1.0 - gamma)
 
@@ -159,7 +159,7 @@ def make_learner(
         if gamma > 0.0:
             target = bootstrapped(lambda model, x: value(model, x, after), q_bar, batch)
         if config.clip_targets:
-            part = 1.0 if left is None or horizon is None else _reach(left, gamma) / _reach(jnp.int32(horizon), gamma)
+            part = 1.0 if left is None or horizon is None else reach(left, gamma) / reach(jnp.int32(horizon), gamma)
             target = jnp.clip(target, low * part, high * part)
         return huber(target - value(q, batch.x, left), config.huber_delta).mean()
 
