@@ -86,7 +86,7 @@ def test_both_ways_out_give_the_exact_value():
     wrong = ask(episodes([LENGTH] * 400))
     assert wrong.value == pytest.approx(
         1 / (1 - 0.9 * (1 - 1 / LENGTH)), abs=0.3
-    )  # as if one step in eight were the last
+    )  # one step in eight the last
     assert abs(wrong.value - exact) > 0.5
     assert "clock" in [f.code for f in wrong.diagnosis]
     counted = ask(episodes([LENGTH] * 30, ended=False), horizon=LENGTH)
