@@ -84,9 +84,7 @@ def test_both_ways_out_give_the_exact_value():
         return ropeval.evaluate(data, idle, "lspe", gamma=0.9, members=2, **more)
 
     wrong = ask(episodes([LENGTH] * 400))
-    assert wrong.value == pytest.approx(
-        1 / (1 - 0.9 * (1 - 1 / LENGTH)), abs=0.3
-    )  # one step in eight the last
+    assert wrong.value == pytest.approx(1 / (1 - 0.9 * (1 - 1 / LENGTH)), abs=0.3)  # one step in eight the last
     assert abs(wrong.value - exact) > 0.5
     assert "clock" in [f.code for f in wrong.diagnosis]
     counted = ask(episodes([LENGTH] * 30, ended=False), horizon=LENGTH)
