@@ -60,6 +60,7 @@ def run(options: argparse.Namespace) -> None:
     from ropeval.runtime import prepare
 
     prepare()
+    sizes = {"width": options.width, "steps": options.steps}
     options.out.mkdir(parents=True, exist_ok=True)
     done = {(row["task"], row["policy"]) for row in rows(options.out)}
     for task in find_tasks(options.tasks):
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
 
             problem, estimates = log.problem(one.policy), []
             for method in METHODS:
-                made = make_method(method, {} if method == "lspe" else {method: {"width": options.width}})
+                made = make_method(method, {} if method == "lspe" else {method: sizes})
                 with mock.patch.object(evaluate, "fit", remembered):
                     estimates.append(evaluate.answer(problem, made, Options(members=options.members)))
             looked = [fitted.estimated.q.backup(seen) for fitted in kept if fitted.estimated.q is not None]
@@ -124,9 +125,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("ropeval-data"))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--tasks", nargs="+", default=TASKS)
-    parser.add_argument("--policies", type=int, default=3, help="of every log, so many of the best")
+    parser.add_argument("--policies", type=int, default=2, help="of every log, so many of the best")
     parser.add_argument("--members", type=int, default=2)
-    parser.add_argument("--width", type=int, default=64, help="of every hidden layer")
+    parser.add_argument("--width", type=int, default=32, help="of every hidden layer")
+    parser.add_argument("--steps", type=int, default=1_500, help="of training")
     parser.add_argument("--summarise", action="store_true")
     options = parser.parse_args()
     if not options.summarise:

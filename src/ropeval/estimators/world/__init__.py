@@ -100,7 +100,7 @@ def _among(
 ) -> Estimated:
     """Other rollouts in the same simulator, as many as for all episodes; nan for a member without any of these."""
     own = starts * held[None]
-    some = own.any(axis=1)  # [M + 1]
+    some = own.sum(axis=1) > 0  # [M + 1]
     _, found = lived(problem, config, run, world, np.where(some[:, None], own, held[None]))
     said = answer(found, world.good, config.doubt, problem.horizon)
     return Estimated(np.where(some[:-1], said.members, np.nan), value=said.value if world.good.any() else None)
