@@ -6,7 +6,8 @@
 # make soak   small evaluations over and over, for MINUTES=30: nothing may grow
 # make versions  the quick tests with the oldest and with the newest allowed versions of everything
 # make lock   requirements-dev.lock, with hashes (needs uv), and ropeval.cdx.json, the bill of materials
-# make fuzz   damages files and reads them, for SECONDS=600, from SEED; what breaks a promise goes to fuzz-crashers
+# make fuzz   damages files and reads them, for SECONDS=600, from SEED; what breaks a promise goes to fuzz-crashers;
+#             with RECORD=tests/fuzz/record.json counts add up, and the next one goes on where this one was stopped
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -36,7 +37,8 @@ docs: $(READY)
 	$(BIN)/python scripts/check_site.py site
 
 fuzz: $(READY)
-	$(BIN)/python -m tests.fuzz.campaign --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) --out fuzz-crashers
+	$(BIN)/python -m tests.fuzz.campaign --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) --out fuzz-crashers \
+	  $(if $(RECORD),--record $(RECORD))
 
 torture: $(READY)
 	$(BIN)/python -m tests.torture.campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --out torture-failures

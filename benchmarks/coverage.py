@@ -18,7 +18,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,10 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from ropeval.data import Dataset, make_problem  # noqa: E402
+from ropeval.data import Dataset, Log, make_problem  # noqa: E402
 from ropeval.estimators import ESTIMATORS  # noqa: E402
-from ropeval.evaluation.interval import WIDENED, make_interval  # noqa: E402
+from ropeval.evaluation.conclude import unseen_error  # noqa: E402
+from ropeval.evaluation.interval import make_interval  # noqa: E402
 from ropeval.evaluation.methods import make_method  # noqa: E402
 from ropeval.evaluation.options import Kind  # noqa: E402
 from ropeval.evaluation.result import Interval  # noqa: E402
@@ -126,11 +127,11 @@ class EndToEnd(Resamples):
         return result
 
 
-def run_case(case: Case, logs: int, report: Callable[[str], None]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """values [L], replicates [L, B], episodes [L]."""
+def run_case(case: Case, logs: int, report: Callable[[str], None]) -> dict[str, np.ndarray]:
+    """values [L], replicates [L, B], episodes [L], and unseen [L], what resampling does not show."""
     method = make_method(case.method, case.settings)
     estimator, config = ESTIMATORS[method.estimator], method.configs[method.estimator]
-    values, replicates, episodes = [], [], []
+    values, replicates, episodes, unseen = [], [], [], []
     for first in range(0, logs, case.together):
         numbers = range(first, min(first + case.together, logs))
         data = [case.log(number) for number in numbers]
@@ -141,7 +142,7 @@ def run_case(case: Case, logs: int, report: Callable[[str], None]) -> tuple[np.n
         if case.members > 1:
             resamples = EndToEnd(first, joined.num_episodes, tuple(offsets.tolist()), case.members)
         run = Run(member_keys(first, len(data) * case.members), resamples=resamples)
-        found = estimator.estimate(problem, config, run)
+        found = estimator(problem, config, run)
         if found.replicates is None:
             own = found.values.reshape(len(data), case.members)
             values += [np.nan] * len(data)  # the value is the mean of as many members as are looked at
@@ -150,39 +151,43 @@ def run_case(case: Case, logs: int, report: Callable[[str], None]) -> tuple[np.n
             values.append(found.values[0])
         replicates.append(own)
         episodes += [d.num_episodes for d in data]
+        unseen += [unseen_error(Log(d, case.gamma), found, estimator.sees_policy) for d in data]
         report(f"{case.name}: {numbers[-1] + 1} of {logs} logs")
-    return np.array(values), np.concatenate(replicates), np.array(episodes)
+    return {
+        "values": np.array(values), "replicates": np.concatenate(replicates), "episodes": np.array(episodes),
+        "unseen": np.array(unseen),
+    }  # fmt: skip
 
 
 # --- the table ------------------------------------------------------------------------------------------------
 
 
-def summarise(case: Case, values: np.ndarray, replicates: np.ndarray, episodes: np.ndarray) -> list[dict[str, Any]]:
+def summarise(case: Case, found: dict[str, np.ndarray]) -> list[dict[str, Any]]:
     """One row per kind of interval: how often it holds the truth, how wide it is, how biased the estimate is."""
+    values, replicates, episodes, unseen = (found[name] for name in ("values", "replicates", "episodes", "unseen"))
     learned = bool(np.isnan(values).any())
     rows = []
     many = replicates.shape[1]
     options = [(m, "t") for m in MEMBERS if learned and m < many] + [(many, "t")] * (many < 100)
     options += [(many, kind) for kind in ("percentile", "bca") if many >= 100]
     for members, kind in options:
-        intervals, points = [], []
-        for place, (value, own, count) in enumerate(zip(values, replicates[:, :members], episodes, strict=True)):
-            point = float(np.nanmean(own)) if learned else float(value)
-            counts = partial(Resamples(place, int(count)).counts, 0, members)
-            wanted: Kind = "bca" if kind == "bca" else "percentile"
-            interval = make_interval(point, own, int(count), LEVEL, wanted, counts)
-            assert interval is not None
-            intervals.append(interval)
-            points.append(point)
-        held = holds(intervals, points, case.truth, 1.0)
-        published = holds(intervals, points, case.truth, WIDENED["learned" if learned else "exact"])
-        low = np.array([case.truth < i.low for i in intervals])
+        own = replicates[:, :members]
+        points = np.nanmean(own, axis=1) if learned else values
+        wanted: Kind = "bca" if kind == "bca" else "percentile"
+        bare, reported = (
+            [_interval(points[i], own[i], i, int(episodes[i]), wanted, float(u[i])) for i in range(len(own))]
+            for u in (0.0 * unseen, unseen)
+        )
+        held, published = (
+            np.array([one.low <= case.truth <= one.high for one in intervals]) for intervals in (bare, reported)
+        )
         rows.append(
             {
-                "case": case.name, "kind": intervals[0].kind, "replicates": members, "logs": len(held),
+                "case": case.name, "kind": bare[0].kind, "replicates": members, "logs": len(held),
                 "coverage": float(held.mean()), "error": float(np.sqrt(held.mean() * (1 - held.mean()) / len(held))),
-                "published": float(published.mean()), "second_half": float(published[len(held) // 2 :].mean()),
-                "below": float(low.mean()), "width": float(np.mean([i.high - i.low for i in intervals])),
+                "published": float(published.mean()), "below": float(np.mean([case.truth < one.low for one in bare])),
+                "wider": float(np.mean([one.high - one.low for one in reported]) /
+                               np.mean([one.high - one.low for one in bare])),
                 "truth": case.truth, "bias": float(np.mean(points) - case.truth),
                 "std": float(np.std(points, ddof=1)), "finite": float(np.isfinite(replicates).mean()),
             }
@@ -190,23 +195,24 @@ def summarise(case: Case, values: np.ndarray, replicates: np.ndarray, episodes: 
     return rows
 
 
-def holds(intervals: list[Interval], points: list[float], truth: float, widened: float) -> np.ndarray:
-    """[L] whether the intervals, both sides stretched by this factor, hold the truth."""
-    pairs = zip(intervals, points, strict=True)
-    return np.array([widened * (i.low - p) <= truth - p <= widened * (i.high - p) for i, p in pairs])
+def _interval(point: float, own: np.ndarray, log: int, episodes: int, kind: Kind, unseen: float) -> Interval:
+    counts = partial(Resamples(log, episodes).counts, 0, len(own))
+    found = make_interval(float(point), own, episodes, LEVEL, kind, counts, unseen)
+    assert found is not None
+    return found
 
 
 def table(rows: list[dict[str, Any]]) -> str:
     lines = [
-        "| case | interval | replicates | logs | not widened | truth below / above | widened, as reported | "
-        "second half of the logs | bias / spread of the estimate | truth |",
+        "| case | interval | replicates | logs | by resamples alone | truth below / above | as reported | "
+        "so many times as wide | bias / spread of the estimate | truth |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for r in rows:
         above = max(0.0, 1.0 - r["coverage"] - r["below"])
         cells = [
             r["case"], r["kind"], r["replicates"], r["logs"], f"{r['coverage']:.1%} ± {r['error']:.1%}",
-            f"{r['below']:.1%} / {above:.1%}", f"**{r['published']:.1%}**", f"{r['second_half']:.0%}",
+            f"{r['below']:.1%} / {above:.1%}", f"**{r['published']:.1%}**", f"{r['wider']:.2f}",
             f"{r['bias']:+.2g} / {r['std']:.2g}", f"{r['truth']:.4g}",
         ]  # fmt: skip
         lines.append(f"| {' | '.join(map(str, cells))} |")
@@ -219,6 +225,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", help="a case, or the beginning of some")
     parser.add_argument("--out", type=Path, default=Path("coverage-result"))
     parser.add_argument("--steps", type=int, help="training steps, to try it out")
+    parser.add_argument("--members", type=int, help="at most so many: 20 instead of 120 on a CPU")
     parser.add_argument("--summarise", action="store_true", help="run nothing, read what is there")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -229,17 +236,18 @@ def main() -> None:
             continue
         if options.steps:
             case.settings.update({part: fields | {"steps": options.steps} for part, fields in case.settings.items()})
+        if options.members:
+            case = replace(case, members=min(case.members, options.members))
         if not path.exists():
             if options.summarise:
                 continue
             since = time.perf_counter()
             found = run_case(case, options.logs, lambda text: print(text, file=sys.stderr, flush=True))
             temporary = path.with_suffix(".part.npz")
-            np.savez(temporary, values=found[0], replicates=found[1], episodes=found[2],
-                     seconds=time.perf_counter() - since)  # fmt: skip
+            np.savez(temporary, allow_pickle=False, **found, seconds=np.array(time.perf_counter() - since))
             temporary.rename(path)
         with np.load(path) as kept:
-            rows += summarise(case, kept["values"], kept["replicates"], kept["episodes"])
+            rows += summarise(case, dict(kept))
     device = jax.devices()[0].device_kind if jax.default_backend() != "cpu" else platform.processor() or "CPU"
     print(table(rows))
     print(f"\n{time.perf_counter() - began:.0f} s, {device}, commit {commit()}, jax {jax.__version__}")

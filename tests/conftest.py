@@ -25,6 +25,7 @@ SHAPED = [
     "ropeval.encoders.similarity",
     "ropeval.estimators.fqe",
     "ropeval.estimators.importance",
+    "ropeval.estimators.importance_weights",
     "ropeval.evaluation.interval",
     "ropeval.learning.networks",
     "ropeval.learning.optimise",

@@ -37,3 +37,11 @@ def test_the_bill_lists_the_lock():
     assert (scopes["jax"], scopes["jaxlib"], scopes["ruff"]) == ("required", "required", "optional")
     refs = {component["bom-ref"] for component in made["components"]}
     assert all(set(one["dependsOn"]) <= refs for one in made["dependencies"])
+
+
+def test_what_is_installed_to_be_tested_leaves_us_out():
+    """An extra of ours that names another one is no package to download."""
+    for which in ("oldest", "newest"):
+        wanted = {Requirement(text).name for text in versions.requirements(which)}
+        assert "ropeval" not in wanted
+        assert {"pytest", "mkdocs", "jax"} <= wanted

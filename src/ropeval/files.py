@@ -1,12 +1,15 @@
 """Reading and writing files safely: nothing is unpickled, nothing is left half-written."""
 
 import contextlib
+import glob
 import io
 import json
 import mmap
 import os
+import shutil
 import struct
 import tempfile
+import time
 import tokenize
 import zipfile
 import zlib
@@ -29,6 +32,7 @@ UNREADABLE = (
 
 # So much from so little is no honest compression: a file that claims it is refused before it is unpacked.
 BOMB_BYTES, BOMB_RATIO = 1 << 29, 100
+HALF, REPLACED = "half-", "replaced"  # in the names of what is being written, and of what stood in its place
 
 
 def read_npz(path: Path, names: tuple[str, ...] | None = None, what: str = "") -> dict[str, NDArray[Any]]:
@@ -75,7 +79,7 @@ def _refuse_bomb(path: Path, names: tuple[str, ...] | None, what: str) -> None:
         )
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it: the file is there whole, or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,11 +102,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    write_atomically(path, lambda temporary: _write(temporary, text))
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def write_parquet(path: Path, frame: Any, **how: Any) -> None:
@@ -123,6 +123,48 @@ def remove_leftovers(folder: Path, names: Iterable[str]) -> None:
         for temporary in folder.glob(f".{name}.{'?' * 8}{Path(name).suffix}"):
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+def scratch_folder(target: Path) -> Path:
+    """A new folder beside `target`: what is written into it is renamed in the end."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=f".{target.name}.{HALF}", dir=target.parent))
+
+
+def put_folder(made: Path, target: Path) -> None:
+    """Rename a folder to its place, where another may stand: at every moment one of the two can be found."""
+    if not target.exists():
+        made.rename(target)
+        return
+    aside = scratch_folder(target)  # a folder cannot be renamed onto another that holds something
+    target.rename(aside / REPLACED)
+    made.rename(target)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def remove_scratch(target: Path) -> None:
+    """What is left of those who were killed while they wrote `target`. What they had put aside for it comes back."""
+    for scratch in target.parent.glob(f".{glob.escape(target.name)}.{HALF}{'?' * 8}"):
+        if (scratch / REPLACED).exists() and not target.exists():
+            (scratch / REPLACED).rename(target)
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def sole_writer(target: Path, patience: float = 0.0) -> Iterator[None]:
+    """A file or folder is this process's to write, and what a killed one left beside it goes; refuses if another is
+    still at it after so many seconds."""
+    until = time.monotonic() + patience
+    while True:
+        with locked(target.parent / f".{target.name}.lock") as alone:
+            if alone:
+                remove_leftovers(target.parent, [glob.escape(target.name)])
+                remove_scratch(target)
+                yield
+                return
+        if time.monotonic() > until:
+            raise UserError(f"{target}: another process is writing it; wait for it, or choose another name")
+        time.sleep(0.05)
 
 
 @contextlib.contextmanager

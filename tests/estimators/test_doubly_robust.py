@@ -14,7 +14,7 @@ from ropeval.estimators.doubly_robust import (
     weighted_doubly_robust,
 )
 from ropeval.estimators.fqe import fit_q
-from ropeval.estimators.importance import Episodes
+from ropeval.estimators.importance_weights import Episodes
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.learning.engine import Run, member_keys
 from tests.estimators.test_importance import uneven_log, wide_policy
@@ -142,7 +142,7 @@ def test_wrong_q_right_ratios():
         errors = temporal_differences(problem, table[state, data.actions][None], values[following][None])[0]
         episodes = Episodes(data.starts, chain.gamma)
         log = episodes.cumulated(policy.log_prob(data.observations, data.actions) - data.log_probs)
-        found.append(doubly_robust(log, errors, np.full(30, values[0]), episodes))
+        found.append(doubly_robust(log, errors, np.full(30, values[0]), episodes)(np.ones(30, int)))
     assert np.mean(found) == pytest.approx(chain.values(0.8)[1], abs=4 * np.std(found) / 10)
 
 
@@ -158,7 +158,8 @@ def test_right_q_wrong_ratios():
     episodes = Episodes(data.starts, chain.gamma)
     log = episodes.cumulated(np.random.default_rng(1).normal(0.0, 0.1, len(data)))
     for average in (doubly_robust, weighted_doubly_robust):
-        assert average(log, errors, np.full(3000, values[0]), episodes) == pytest.approx(truth, abs=0.02)
+        found = average(log, errors, np.full(3000, values[0]), episodes)(np.ones(3000, int))
+        assert found == pytest.approx(truth, abs=0.02)
 
 
 def test_constant_reward_without_an_end():
@@ -170,4 +171,4 @@ def test_constant_reward_without_an_end():
     errors = temporal_differences(make_problem(data, chain.policy(0.8), 0.7), value, value)[0]
     episodes, log = Episodes(data.starts, 0.7), np.random.default_rng(0).standard_normal(len(data))
     for average in (doubly_robust, weighted_doubly_robust):
-        assert average(log, errors, value[0, :20], episodes) == pytest.approx(2.0 / 0.3)
+        assert average(log, errors, value[0, :20], episodes)(np.ones(20, int)) == pytest.approx(2.0 / 0.3)

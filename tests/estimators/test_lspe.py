@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from ropeval.data import Dataset, Problem, Rows, Transitions, make_problem
-from ropeval.estimators import lspe
-from ropeval.estimators.lspe import LSPEConfig, estimate, moments, solve
+from ropeval.estimators import linear_features
+from ropeval.estimators.linear_features import LinearFeatures
+from ropeval.estimators.lspe import LSPEConfig, Solution, estimate, solve
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.learning.engine import Run, member_keys
 from ropeval.policies import CallablePolicy, Policy
@@ -28,6 +29,11 @@ def random_transitions(rows: int = 200, dim: int = 4, members: int | None = None
     reward, discount = rng.standard_normal(rows), np.where(rng.random(rows) < 0.1, 0.0, 0.9)
     arrays = [jnp.asarray(a, jnp.float32) for a in (x, next_x, reward, discount, initial)]
     return Transitions(Rows(*arrays[:4]), arrays[4], per_member=members is not None)
+
+
+def solved(transitions: Transitions, intercept: bool) -> Solution:
+    (data,) = LinearFeatures(transitions, intercept).moments()
+    return solve(data, LSPEConfig())
 
 
 def plain_least_squares(transitions: Transitions, intercept: bool, sweeps: int = 2000) -> float:
@@ -50,9 +56,9 @@ def plain_least_squares(transitions: Transitions, intercept: bool, sweeps: int =
 def test_agrees_with_plain_least_squares(intercept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     transitions = random_transitions()
     expected = plain_least_squares(transitions, intercept)
-    for block in (lspe.BLOCK, 7):
-        monkeypatch.setattr(lspe, "BLOCK", block)
-        found = solve(moments(transitions, 0, intercept), LSPEConfig(intercept=intercept))
+    for block in (linear_features.BLOCK, 7):
+        monkeypatch.setattr(linear_features, "BLOCK", block)
+        found = solved(transitions, intercept)
         assert found.estimate == pytest.approx(expected, abs=1e-8)
         assert found.converged
         assert found.rank == 4 + intercept  # the repeated column adds nothing
@@ -61,7 +67,7 @@ def test_agrees_with_plain_least_squares(intercept: bool, monkeypatch: pytest.Mo
 
 def test_residual_is_the_rms_bellman_error() -> None:
     transitions = random_transitions()
-    found = solve(moments(transitions, 0, True), LSPEConfig())
+    found = solved(transitions, True)
     q, following = (
         np.asarray(a, np.float64) @ found.theta[:-1] + found.theta[-1]
         for a in (transitions.rows.x, transitions.rows.next_x.mean(axis=1))
@@ -147,7 +153,7 @@ def test_too_many_products_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     log, _ = bandit(200)
     policy = CallablePolicy(lambda o: np.zeros(len(o), int), deterministic=True, name="first")
     assert not any("products" in line for line in evaluate(log, policy, "lspe", gamma=0.9).warnings)
-    monkeypatch.setattr(lspe, "MOST_PRODUCTS", 14)  # of 5·(2 + 1)
+    monkeypatch.setattr(linear_features, "MOST_PRODUCTS", 14)  # of 5·(2 + 1)
     assert any("too many products" in line for line in evaluate(log, policy, "lspe", gamma=0.9).warnings)
 
 
@@ -211,7 +217,7 @@ def test_what_is_not_converged_or_ill_conditioned_says_so() -> None:
     x = np.asarray(problem.transitions.rows.x).copy()
     x[:, -1] += 1e-4 * np.random.default_rng(1).standard_normal(len(x))
     nearly = replace(problem.transitions, rows=problem.transitions.rows._replace(x=jnp.asarray(x)))
-    found = solve(moments(nearly, 0, True), LSPEConfig())
+    found = solved(nearly, True)
     assert found.condition > 1e8
 
 
@@ -221,9 +227,9 @@ def test_features_that_are_always_zero_are_worth_nothing() -> None:
         transitions.rows._replace(x=0 * transitions.rows.x, next_x=0 * transitions.rows.next_x),
         0 * transitions.initial_x,
     )
-    found = solve(moments(empty, 0, False), LSPEConfig())
+    found = solved(empty, False)
     assert (found.estimate, found.rank) == (0.0, 0)
     # With the intercept what is left is the constant that fits best: E[r] / (1 − E[γ]).
     reward, discount = (float(a.mean()) for a in (transitions.rows.reward, transitions.rows.discount))
-    found = solve(moments(empty, 0, True), LSPEConfig())
+    found = solved(empty, True)
     assert found.estimate == pytest.approx(reward / (1 - discount), rel=1e-5)

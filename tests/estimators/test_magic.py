@@ -5,7 +5,7 @@ import pytest
 
 from ropeval.data import make_problem
 from ropeval.estimators.doubly_robust import temporal_differences, weighted_doubly_robust
-from ropeval.estimators.importance import Episodes
+from ropeval.estimators.importance_weights import Episodes
 from ropeval.estimators.magic import LENGTHS, blend, lengths, partial_sums, smallest_on_simplex
 from tests.problems import Chain
 
@@ -32,7 +32,7 @@ def test_the_ends_are_q_and_wdr_on_every_resample():
     for counts in (np.ones(40, int), np.random.default_rng(1).integers(0, 3, 40)):
         found = partial_sums(log, errors, initial, episodes, counts)
         assert found.sums[0] == pytest.approx(initial[0])
-        assert found.sums[-1] == pytest.approx(weighted_doubly_robust(log, errors, initial, episodes, counts))
+        assert found.sums[-1] == pytest.approx(weighted_doubly_robust(log, errors, initial, episodes)(counts))
         assert len(found.sums) == len(lengths(int(episodes.lengths.max())))
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ropeval.data import make_problem
-from ropeval.estimators.lspe import LSPEConfig, Moments, fixed_point
+from ropeval.estimators.linear_features import Moments
+from ropeval.estimators.lspe import LSPEConfig, fixed_point
 from ropeval.estimators.mwl import MWLConfig, solve
 from ropeval.estimators.occupancy import Flow, RandomFeatures, make_flow
 from tests.problems import LinearQuadratic

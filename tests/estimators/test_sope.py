@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ropeval.data import make_problem
-from ropeval.estimators.importance import Episodes, make_weights, weighted_per_decision
+from ropeval.estimators.importance import weighted_per_decision
+from ropeval.estimators.importance_weights import Episodes, make_weights
 from ropeval.estimators.sope import arrivals, spectrum, step_ratios
 from ropeval.tabular import TabularMDP
 from ropeval.tabular.solve import occupancy

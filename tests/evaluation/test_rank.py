@@ -48,11 +48,19 @@ def test_many_replicates_are_counted_and_ties_are_shared():
 
 
 @pytest.mark.parametrize("count", [8, 400])
-def test_widening_makes_less_sure(count):
+def test_what_resamples_do_not_show_makes_less_sure(count):
     rng = np.random.default_rng(0)
     replicates = np.stack([rng.standard_normal(count), 1.5 + rng.standard_normal(count)])
-    sure, unsure = (probabilities(np.array([0.0, 1.5]), replicates, 100, w)[1][1, 0] for w in (1.0, 2.0))
-    assert 0.5 < unsure < sure - 0.03
+    unseen = (np.zeros(2), np.array([0.0, 2.0]), np.array([2.0, 2.0]))
+    sure, less, least = (probabilities(np.array([0.0, 1.5]), replicates, 100, u)[1][1, 0] for u in unseen)
+    assert 0.5 < least < less - 0.03 < sure - 0.06
+
+
+def test_an_error_of_its_own_by_the_closed_form():
+    """Replicates hardly differ: P(1 beats 0) = Φ(Δ/√(u₀² + u₁²))."""
+    replicates = np.stack([np.linspace(-1e-6, 1e-6, 200)] * 2)
+    _, beats = probabilities(np.array([0.0, 1.0]), replicates, 100, np.array([0.6, 0.8]))
+    assert beats[1, 0] == pytest.approx(stats.norm.cdf(1.0), abs=0.01)
 
 
 def test_without_resamples_nothing_is_known():

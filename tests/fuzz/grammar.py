@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import h5py
@@ -167,8 +168,13 @@ CELLS: list[Any] = [
 ]  # fmt: skip
 
 
+@lru_cache(50)
+def _frame(content: bytes) -> pl.DataFrame:
+    return pl.read_parquet(io.BytesIO(content))
+
+
 def damage_parquet(content: bytes, rng: Rng, others: list[bytes]) -> bytes:
-    frame = pl.read_parquet(io.BytesIO(content))
+    frame = _frame(content)
     for _ in range(int(rng.integers(1, 4))):
         frame = pick(rng, PARQUET)(frame, pick(rng, frame.columns), rng)
     written = io.BytesIO()
@@ -220,9 +226,14 @@ def is_npz(content: bytes) -> bool:
     return content.startswith(b"PK") and b".npy" in content[:60]
 
 
-def damage_npz(content: bytes, rng: Rng, others: list[bytes]) -> bytes:
+@lru_cache(50)
+def _arrays(content: bytes) -> dict[str, Any]:
     with np.load(io.BytesIO(content)) as file:
-        arrays = {name: file[name] for name in file.files}
+        return {name: file[name] for name in file.files}
+
+
+def damage_npz(content: bytes, rng: Rng, others: list[bytes]) -> bytes:
+    arrays = dict(_arrays(content))
     for _ in range(int(rng.integers(1, 4))):
         name = pick(rng, list(arrays))
         kind = rng.random()

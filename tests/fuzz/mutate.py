@@ -10,6 +10,7 @@ import struct
 import warnings
 import zipfile
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from tests.fuzz import grammar
 
 Rng = np.random.Generator
+PARENTS = 200  # files whose parts are remembered: the good ones, and what is inside them
 INTERESTING = [0, 1, 2, 0x7F, 0x80, 0xFF]
 INTEGERS = [0, 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**62, 2**63, 2**64 - 1]
 SNIPPETS = [
@@ -147,14 +149,21 @@ def _blind(content: bytes, rng: Rng, others: list[bytes]) -> bytes:
 # --- knowing ----------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(PARENTS)
 def _is_zip(content: bytes) -> bool:
     return content.startswith(b"PK\x03\x04") and zipfile.is_zipfile(io.BytesIO(content))
 
 
+@lru_cache(PARENTS)
+def _members(content: bytes) -> list[tuple[str, bytes, int]]:
+    """Name, content and compression."""
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        return [(info.filename, file.read(info), info.compress_type) for info in file.infolist()]
+
+
 def _zip(content: bytes, rng: Rng, others: list[bytes]) -> bytes:
     """Damage one member, and pack everything again with right checksums; or rename, drop or double one."""
-    with zipfile.ZipFile(io.BytesIO(content)) as file:
-        members = [[info.filename, file.read(info), info.compress_type] for info in file.infolist()]
+    members: list[list[Any]] = [list(member) for member in _members(content)]
     weight = np.array([len(m[1]) ** 0.5 + 20 for m in members])
     chosen = members[int(rng.choice(len(members), p=weight / weight.sum()))]
     kind = int(rng.integers(12))
@@ -180,14 +189,21 @@ def _is_pickle(content: bytes) -> bool:
     return len(content) > 2 and content[0] == 0x80 and content[1] < 6
 
 
-def _pickle(content: bytes, rng: Rng, others: list[bytes]) -> bytes:
-    """Put an instruction in, take some out, or exchange two, at the instructions' own borders."""
+@lru_cache(PARENTS)
+def _instructions(content: bytes) -> list[int]:
+    """Where they begin, as far as it is a pickle."""
     places = []
     try:
         for _, _, position in pickletools.genops(content):
             places.append(int(position or 0))
     except Exception:
         pass
+    return places
+
+
+def _pickle(content: bytes, rng: Rng, others: list[bytes]) -> bytes:
+    """Put an instruction in, take some out, or exchange two, at the instructions' own borders."""
+    places = _instructions(content)
     if len(places) < 3:
         return _blind(content, rng, others)
     a, b = sorted(places[int(i)] for i in rng.integers(0, len(places), 2))

@@ -6,6 +6,7 @@ import json
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -135,19 +136,26 @@ def _logs(folder: Path) -> list[Seed]:
     return [*seeds, *(Seed(name, _content(folder / name), read_log, is_folder=True) for name in ("columns", "minari"))]
 
 
-def read_words(path: Path) -> Any:
-    """The command line, as far as it is read before a log is."""
-    import click
+@cache
+def _evaluate_command() -> Any:
+    """Typer makes it anew, from all verbs, whenever it is asked."""
     import typer
 
     from ropeval.cli.main import app
+
+    return typer.main.get_command(app).commands["evaluate"]  # type: ignore[attr-defined]
+
+
+def read_words(path: Path) -> Any:
+    """The command line, as far as it is read before a log is."""
+    import click
+
     from ropeval.data.column_names import parse_columns
 
     _, *words = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
-    command = typer.main.get_command(app).commands["evaluate"]  # type: ignore[attr-defined]
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            given = dict(command.make_context("evaluate", words).params)
+            given = dict(_evaluate_command().make_context("evaluate", words).params)
     except (click.exceptions.Exit, click.ClickException) as error:  # said by Click, in its own words
         raise UserError(str(error)) from error
     except Exception as error:

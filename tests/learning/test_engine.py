@@ -140,7 +140,7 @@ def test_members_are_sharded_over_devices(problem):
     program = """
 import json, jax, numpy as np
 from ropeval.estimators import fqe
-from ropeval.learning.engine import Run, member_keys, _Vectorised
+from ropeval.learning.engine import Run, member_keys
 from tests.learning.small import FQE, lq_problem
 
 fitted = fqe.fit_q(lq_problem(), FQE, Run(member_keys(0, 6), arrangement="vectorised", part="fqe"))

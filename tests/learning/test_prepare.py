@@ -14,7 +14,8 @@ from ropeval.evaluation.methods import make_method
 from ropeval.evaluation.options import Options
 from ropeval.evaluation.result_folder import ResultFolder
 from ropeval.evaluation.session import Session, run_session
-from ropeval.learning.engine import Run, Threads, member_keys
+from ropeval.learning.arrangements import Threads
+from ropeval.learning.engine import Run, member_keys
 from ropeval.learning.prepare import prepared
 from ropeval.learning.resample import Resamples
 from ropeval.settings import PartConfig

@@ -1,5 +1,6 @@
 """A table of groups, in terminals wide and narrow: no word breaks in either."""
 
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -43,7 +44,19 @@ def test_without_room_they_are_headings_and_all_rows_stay_aligned():
 def test_with_still_less_room_the_last_column_goes_below_the_first():
     lines = printed(26)
     assert lines[0].split() == ["method", "estimate"]
-    assert lines[4:7] == ["mean-return      22.25", "support 42%", "warnings 1 2"]
+    assert lines[4:7] == ["mean-return     22.25", "support 42%", "warnings 1 2"]
+
+
+def test_a_long_line_below_a_cell_takes_no_room_from_the_columns():
+    long = "supported, support 0.93, 12% from the log"
+    rows = [
+        [cell._replace(below=long) if cell.text == "mean-return" else cell for cell in row] for row in TABLE.cells()
+    ]
+    console = Console(width=45, file=StringIO(), record=True)
+    console.print(fitted(replace(TABLE, rows=rows), console))
+    lines = [line.rstrip() for line in console.export_text().splitlines()]
+    assert lines[0].split() == ["method", "estimate", "warnings"]
+    assert lines[4:6] == ["mean-return     22.25       1 2", long]
 
 
 @pytest.mark.parametrize("width", [26, 30, 40, 80])

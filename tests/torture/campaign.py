@@ -56,16 +56,15 @@ def trial(job: Job, inputs: Path, folder: Path, faults: list[Fault], whole: Whol
     orphans = wait_for_orphans(folder)
     if orphans:
         return f"still running: {orphans}"
-    if job.again or not _finished(folder):
-        ended = run(list(job.again or job.words), folder)
-        if ended.code:
-            return f"did not go on: {ended.said}"
-    return _difference(job.digest(folder), whole.digest)
+    ended = run(list(job.again or job.words), folder)
+    if ended.code and not _was_finished(job, ended):
+        return f"did not go on: {ended.said}"
+    return difference(job.digest(folder), whole.digest)
 
 
-def _finished(folder: Path) -> bool:
+def _was_finished(job: Job, ended: Ended) -> bool:
     """A conversion that is done is refused the second time."""
-    return any(path.name.startswith("o") for path in folder.iterdir())
+    return not job.again and "exists already" in ended.said
 
 
 def _wrong_end(job: Job, ended: Ended, fault: Fault) -> str | None:
@@ -73,7 +72,7 @@ def _wrong_end(job: Job, ended: Ended, fault: Fault) -> str | None:
         return "it hung"
     if "Traceback" in ended.said or "Exception ignored" in ended.said:
         return ended.said
-    finished = not job.again and "exists already" in ended.said  # by the one before
+    finished = _was_finished(job, ended)
     if fault.signal:
         allowed = [0, -fault.signal] + ([INTERRUPTED] if fault.signal == signal.SIGINT else [])
         return None if ended.code in allowed or finished else f"exit {ended.code}: {ended.said}"
@@ -85,7 +84,7 @@ def _units_failed(job: Job, ended: Ended) -> bool:
     return job.name == "bench run" and ended.code == 1 and "failed" in ended.said
 
 
-def _difference(found: Digest, expected: Digest) -> str | None:
+def difference(found: Digest, expected: Digest) -> str | None:
     lost, more = expected.keys() - found.keys(), found.keys() - expected.keys()
     other = [name for name in expected.keys() & found.keys() if expected[name] != found[name]]
     words = [

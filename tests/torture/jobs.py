@@ -3,6 +3,7 @@ leaves, in which times and clocks do not count."""
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ def make_inputs(folder: Path) -> None:
     names = ("observations", "actions", "rewards", "terminations", "truncations", "next_observations")
     np.savez(folder / "log.npz", **{name: getattr(log, name) for name in names})
     write_log([load_dataset(folder / "log.npz")], folder / "log.parquet", "parquet")
+    write_log([LinearQuadratic().log(7)], folder / "o", "columns")
     write_toml(folder / "study.toml")
     collect(find_task(TASK), folder / "data", processes=1, truth_episodes=50)
 
@@ -85,7 +87,7 @@ def _study(folder: Path) -> Digest:
     keys = ["task", "policy", "method", "hyper", "seed"]
     curves = load_curves(folder / "study")
     names = {str(path.relative_to(folder / "study")) for path in (folder / "study").rglob("*") if path.is_file()}
-    odd = {name: "left behind" for name in names if not name.endswith((".rows.parquet", ".curves.parquet", ".json"))}
+    odd = {name: "left behind" for name in names if not re.fullmatch(r"study\.json|units/[^.].*\.parquet", name)}
     order = [*keys, "stage", "step", "metric"]
     return odd | {
         "rows": rows.sort(keys).write_json(),
@@ -97,6 +99,7 @@ FQE = ("--set", "fqe.width=16", "--set", "fqe.depth=1", "--members", "2", "--ste
 EVALUATE = ("evaluate", "log.npz", "uniform", "--method", "mean-return", "--method", "fqe", *FQE, "--out", "out")
 RUN = ("bench", "run", "study.toml", "--out", "study", "--data", "data")
 COLLECT = ("bench", "collect", TASK, "--data", "collected", "--processes", "2")
+REPLACE = ("data", "convert", "log.parquet", "o", "--overwrite")
 INPUTS = ("log.npz", "log.parquet", "study.toml", "data")
 OTHERS = ("writes", *INPUTS)
 
@@ -110,6 +113,7 @@ JOBS = (
     Job("bench run", RUN, (*RUN, "--resume"), _study, ("study.toml", "data")),
     Job("bench collect", COLLECT, COLLECT, _left),
     Job("data convert to columns", ("data", "convert", "log.parquet", "o"), (), _left, ("log.parquet",)),
+    Job("data convert over another", REPLACE, REPLACE, _left, ("log.parquet", "o")),
     Job("data convert to npz", ("data", "convert", "log.parquet", "o.npz"), (), _left, ("log.parquet",)),
     Job("data convert to parquet", ("data", "convert", "log.npz", "o.parquet"), (), _left, ("log.npz",)),
 )

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from tests.torture.campaign import _difference, _wrong_end
+from tests.torture.campaign import _wrong_end, difference
 from tests.torture.faults import HUNG, Ended, Fault, draw_fault
 from tests.torture.jobs import JOBS
 
@@ -37,8 +37,8 @@ def test_a_full_disk_at_every_write_of_a_file(tmp_path, write):
 
 
 def test_differences_are_named():
-    assert _difference({"a": "1"}, {"a": "1"}) is None
-    assert _difference({"a": "1", "c": ""}, {"a": "2", "b": ""}) == "lost: ['b']; left: ['c']; differs: ['a']"
+    assert difference({"a": "1"}, {"a": "1"}) is None
+    assert difference({"a": "1", "c": ""}, {"a": "2", "b": ""}) == "lost: ['b']; left: ['c']; differs: ['a']"
 
 
 @pytest.mark.parametrize(

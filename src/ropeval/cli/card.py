@@ -15,6 +15,7 @@ def card(
     What was asked, the number with its interval, how it stands against what the log earned, what speaks against it, and
     what to do next.
     """
+    from ropeval.cli.screen import say
     from ropeval.report.card import write_card
 
-    print(f"written: {write_card(folder, out)}")
+    say(f"written: {write_card(folder, out)}")

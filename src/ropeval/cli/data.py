@@ -99,21 +99,23 @@ def convert(
     from ropeval.data.formats import recognise
     from ropeval.data.writers import FORMATS, format_for, write_log
     from ropeval.errors import unknown_name
+    from ropeval.files import sole_writer
 
     kind = to or format_for(target)
     if kind not in FORMATS:
         raise unknown_name("format", kind, list(FORMATS))
     found = recognise(source)
-    if target.exists() and not overwrite:
-        raise UserError(f"{target}: exists already; choose another name, or replace it with --overwrite")
-    if target.exists() and target.resolve() == found.path.resolve():
-        raise UserError(f"{target}: source and target are the same")
-    if target.is_dir() and not (kind == "columns" and is_columns(target)):
-        raise UserError(f"{target}: this is a folder and not a log in ropeval's own form; choose another name")
     notices: dict[str, None] = {}
-    with Progress(
+    waiting = Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=stderr(), transient=True
-    ) as bar:
+    )
+    with sole_writer(target), waiting as bar:
+        if target.exists() and not overwrite:
+            raise UserError(f"{target}: exists already; choose another name, or replace it with --overwrite")
+        if target.exists() and target.resolve() == found.path.resolve():
+            raise UserError(f"{target}: source and target are the same")
+        if target.is_dir() and not (kind == "columns" and is_columns(target)):
+            raise UserError(f"{target}: this is a folder and not a log in ropeval's own form; choose another name")
         task = bar.add_task(f"reading {found.format.name}")
 
         def written(steps: int) -> None:

@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from ropeval.data.dataset import Dataset, check_same_task, merge_notices
 from ropeval.data.probabilities import check_log_probs
 from ropeval.errors import UserError, first_line
-from ropeval.files import UNREADABLE, release, unwritable
+from ropeval.files import UNREADABLE, put_folder, release, scratch_folder, unwritable
 
 FORMAT, VERSION = "ropeval-columns", 1
 INDEX = "columns.json"
@@ -77,8 +76,7 @@ class ColumnsWriter:
         if self.folder.exists() and not (self.folder.is_dir() and (is_columns(self.folder) or _empty(self.folder))):
             raise UserError(f"{self.folder}: exists and is not a log in ropeval's own form; choose another name")
         with self._writing():
-            self.folder.parent.mkdir(parents=True, exist_ok=True)
-            self._temporary = Path(tempfile.mkdtemp(prefix=f".{self.folder.name}.", dir=self.folder.parent))
+            self._temporary = scratch_folder(self.folder)
 
     def append(self, part: Dataset) -> None:
         """Add whole episodes."""
@@ -135,13 +133,7 @@ class ColumnsWriter:
             }
             (self._temporary / INDEX).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
             self._temporary.chmod(0o755)
-            if self.folder.exists():  # a folder cannot be renamed onto another that holds something
-                old = Path(tempfile.mkdtemp(prefix=f".{self.folder.name}.", dir=self.folder.parent))
-                self.folder.rename(old / "log")
-                self._temporary.rename(self.folder)
-                shutil.rmtree(old, ignore_errors=True)
-            else:
-                self._temporary.rename(self.folder)
+            put_folder(self._temporary, self.folder)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:

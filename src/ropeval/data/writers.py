@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,7 +14,7 @@ from ropeval.data.columns import ColumnsWriter
 from ropeval.data.dataset import STEPS, Dataset
 from ropeval.data.readers.minari import LOG_PROBS
 from ropeval.errors import UserError
-from ropeval.files import unwritable, write_atomically, write_parquet
+from ropeval.files import scratch_folder, unwritable, write_atomically, write_parquet
 
 Progress = Callable[[int], None]  # steps written so far
 FORMATS = ("columns", "npz", "parquet", "minari")
@@ -120,8 +119,7 @@ def write_minari(dataset: Dataset, target: Path, progress: Progress | None = Non
 
     name = f"ropeval/{_id_of(target)}-v0"
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent.resolve())
+        scratch = str(scratch_folder(target).resolve())
     except OSError as error:
         raise unwritable(target, error) from error
     before = os.environ.get("MINARI_DATASETS_PATH")

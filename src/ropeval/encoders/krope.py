@@ -24,10 +24,10 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
 from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.encoders.encoder import Encoded, Encoder
-from ropeval.encoders.similarity import Dim, feature_curves, output_dim
+from ropeval.encoders.similarity import PAPER, Dim, feature_curves, output_dim
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
 from ropeval.learning.networks import MLP
-from ropeval.learning.optimise import Learned, adamw, descend, huber, start
+from ropeval.learning.optimise import Learned, descending, huber
 from ropeval.settings import PartConfig
 
 
@@ -44,40 +44,26 @@ class KropeConfig(PartConfig):
     gradient_clip: PositiveFloat = 1.0
 
 
-PAPER = {
-    "steps": 300_000,
-    "learning_rate": 1e-5,
-    "batch": 512,
-    "tau": 0.005,
-}  # as of `rope`: the same authors' protocol
-
-
 @lru_cache(maxsize=64)
 def make_learner(config: KropeConfig, inputs: int, dim: int, gamma: float) -> Learner:
     """Rewards are given in units of r_max − r_min."""
-    transform = adamw(config.gradient_clip, config.weight_decay)
 
-    def init(key: Array, hyper: Hyper) -> Learned:
-        return start(MLP(key, inputs, dim, config.width, config.depth), transform)
+    def net(key: Array) -> MLP:
+        return MLP(key, inputs, dim, config.width, config.depth)
 
-    def loss(phi: MLP, target: Array, x: Array) -> Array:
-        """`x` [2, batch, X]."""
-        features = phi(x)  # [2, batch, d]
-        return huber(target - (features[0] * features[1]).sum(axis=-1), config.huber_delta).mean()
-
-    def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
+    def loss(phi: MLP, average: MLP, batch: Rows, hyper: Hyper, key: Array) -> Array:
         goes_on = (batch.discount > 0.0).astype(batch.x.dtype)[:, None]  # [2·batch, 1]
-        following = goes_on * expected(state.target(batch.next_x), batch.next_weight)  # [2·batch, d]
+        following = goes_on * expected(average(batch.next_x), batch.next_weight)  # [2·batch, d]
         pair: Any = jax.tree.map(lambda a: a.reshape(2, config.batch, *a.shape[1:]), (batch.x, batch.reward, following))
         x, reward, next_phi = pair
         target = 1.0 - jnp.abs(reward[0] - reward[1]) + gamma * (next_phi[0] * next_phi[1]).sum(axis=-1)  # [batch]
-        error, gradient = jax.value_and_grad(loss)(state.params, target, x)
-        return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
+        features = phi(x)  # [2, batch, d]
+        return huber(target - (features[0] * features[1]).sum(axis=-1), config.huber_delta).mean()
 
     def probe(state: Learned, transitions: Transitions) -> Metrics:
         return feature_curves(state.target, transitions)
 
-    return Learner(init, update, probe, 2 * config.batch)
+    return descending(net, loss, probe, config, 2 * config.batch)
 
 
 def fit(problem: Problem, config: KropeConfig, run: Run) -> Encoded:
@@ -96,6 +82,6 @@ KROPE = Encoder(
     fit=fit,
     summary="features whose products are a kernel of rewards to come; lspe is the estimator that they are made for",
     before="lspe",
-    presets={"paper": PAPER},
+    presets={"paper": PAPER},  # as of `rope`: the same authors' protocol
     spread=("learning_rate",),
 )

@@ -31,7 +31,7 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 from ropeval.data import Log, Rows, Transitions
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
 from ropeval.learning.networks import MLP
-from ropeval.learning.optimise import Learned, adamw, descend, start
+from ropeval.learning.optimise import Learned, descending
 from ropeval.settings import PartConfig
 
 Floats = NDArray[np.float64]
@@ -54,6 +54,19 @@ class BehaviourConfig(PartConfig):
     tau: PositiveFloat = 0.01  # step of the averaged parameters, which are the ones used
     weight_decay: NonNegativeFloat = 1e-2
     gradient_clip: PositiveFloat = 1.0  # of every entry
+
+
+class FitsBehaviour(PartConfig):
+    """Mixed into the settings of a part that needs the behaviour policy beside what it trains itself."""
+
+    behaviour_steps: PositiveInt = 5_000  # where the log has no probabilities
+
+    @property
+    def behaviour(self) -> BehaviourConfig:
+        return BehaviourConfig(steps=self.behaviour_steps)
+
+    def stages(self, part: str) -> dict[str, int]:
+        return {"behaviour": self.behaviour_steps, **super().stages(part)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,25 +128,20 @@ def density_of(size: int, discrete: bool) -> Callable[[MLP, Array], Array]:
 @lru_cache(maxsize=64)
 def make_learner(config: BehaviourConfig, size: int, actions: int, discrete: bool) -> Learner:
     """`size`: of a state; `actions`: how many there are (discrete), or the length of one."""
-    transform = adamw(config.gradient_clip, config.weight_decay)
     density = jax.vmap(density_of(size, discrete), in_axes=(None, 0))
 
-    def init(key: Array, hyper: Hyper) -> Learned:
-        net = MLP(key, size, actions if discrete else 2 * actions, config.width, config.depth)
-        return start(eqx.tree_at(lambda n: n.head.weight, net, jnp.zeros_like(net.head.weight)), transform)
+    def net(key: Array) -> MLP:
+        made = MLP(key, size, actions if discrete else 2 * actions, config.width, config.depth)
+        return eqx.tree_at(lambda n: n.head.weight, made, jnp.zeros_like(made.head.weight))
 
-    def loss(net: MLP, x: Array) -> Array:
-        return -density(net, x).mean()
-
-    def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
-        error, gradient = jax.value_and_grad(loss)(state.params, batch.x)
-        return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
+    def loss(net: MLP, average: MLP, batch: Rows, hyper: Hyper, key: Array) -> Array:
+        return -density(net, batch.x).mean()
 
     def probe(state: Learned, transitions: Transitions) -> Metrics:
         x = transitions.rows.x
-        return {"log_likelihood": -loss(state.target, x[:: max(1, len(x) // PROBED)])}
+        return {"log_likelihood": density(state.target, x[:: max(1, len(x) // PROBED)]).mean()}
 
-    return Learner(init, update, probe, config.batch)
+    return descending(net, loss, probe, config, config.batch)
 
 
 def _as_transitions(x: NDArray[np.float32], starts: NDArray[np.int64]) -> Transitions:

@@ -14,23 +14,20 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import PositiveInt
 
 from ropeval.data import Problem
 from ropeval.data.needs import WEIGHTS
-from ropeval.estimators.behaviour import Behaviour, BehaviourConfig
+from ropeval.estimators.behaviour import Behaviour, FitsBehaviour
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.fqe import FQE, FQEConfig, fit_q
-from ropeval.estimators.importance import (
-    Counts,
+from ropeval.estimators.importance import Averaged, by_counts, mean_of, weighted_per_decision
+from ropeval.estimators.importance_weights import (
     Episodes,
     Weights,
-    by_counts,
     effective_sample,
     episode_shares,
     make_weights,
     prepare,
-    weighted_per_decision,
 )
 from ropeval.estimators.return_distribution import doubly_robust_atoms
 from ropeval.learning.engine import Run
@@ -38,33 +35,18 @@ from ropeval.learning.engine import Run
 Floats = NDArray[np.float64]
 
 
-class DoublyRobustConfig(FQEConfig):
+class DoublyRobustConfig(FitsBehaviour, FQEConfig):
     """Settings of q, and how long the behaviour policy is fitted where the log has no probabilities."""
 
-    behaviour_steps: PositiveInt = 5_000
 
-    @property
-    def behaviour(self) -> BehaviourConfig:
-        return BehaviourConfig(steps=self.behaviour_steps)
-
-    def stages(self, part: str) -> dict[str, int]:
-        return {"behaviour": self.behaviour_steps, part: self.steps}
+def doubly_robust(log: Floats, errors: Floats, initial: Floats, episodes: Episodes) -> Averaged:
+    """`log` [N]: log ρ_t; `errors` [N]: δ_t; `initial` [E]: V(s₀)."""
+    return mean_of(initial + episodes.summed(np.exp(log) * episodes.discount * errors))
 
 
-def doubly_robust(
-    log: Floats, errors: Floats, initial: Floats, episodes: Episodes, counts: Counts | None = None
-) -> float:
-    """`log` [N]: log ρ_t; `errors` [N]: δ_t; `initial` [E]: V(s₀); `counts` [E]: how often each episode is held."""
-    counts = np.ones(episodes.count, np.int64) if counts is None else counts
-    corrections = episodes.summed(np.exp(log) * episodes.discount * errors)  # [E]
-    return float((counts * (initial + corrections)).sum() / counts.sum())
-
-
-def weighted_doubly_robust(
-    log: Floats, errors: Floats, initial: Floats, episodes: Episodes, counts: Counts | None = None
-) -> float:
-    counts = np.ones(episodes.count, np.int64) if counts is None else counts
-    return float((counts * initial).sum() / counts.sum() + weighted_per_decision(log, errors, episodes)(counts))
+def weighted_doubly_robust(log: Floats, errors: Floats, initial: Floats, episodes: Episodes) -> Averaged:
+    values, corrections = mean_of(initial), weighted_per_decision(log, errors, episodes)
+    return lambda counts: values(counts) + corrections(counts)
 
 
 def temporal_differences(problem: Problem, logged: Floats, following: Floats) -> Floats:
@@ -86,7 +68,8 @@ def estimate(
     log = np.broadcast_to(weights.log, errors.shape)
     average = weighted_doubly_robust if weighted else doubly_robust
     own = zip(log, errors, initial, strict=True)
-    averages = [partial(average, rho, delta, start, weights.episodes) for rho, delta, start in own]
+    with np.errstate(over="ignore", invalid="ignore"):  # a weight beyond 1e308 ends as "no estimate"
+        averages = [average(rho, delta, start, weights.episodes) for rho, delta, start in own]
     trained, effective = (*weights.trained, fitted.trained), effective_sample(weights, per_decision=True)
     estimated = by_counts(run, weights.episodes.count, averages)
     returns = weighed_returns(problem, weights, run, initial, following)

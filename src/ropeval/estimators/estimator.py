@@ -94,7 +94,7 @@ def averaged(run: Run, values: Floats, **told: Any) -> Estimated:
 
 def mean_among(run: Run, values: Floats, held: NDArray[np.bool_]) -> Estimated:
     """The same over the episodes that are held; nan for a member whose log has none of them."""
-    own = held[None] * (np.ones(values.shape, np.int64) if run.counts is None else run.counts)  # [M, E]
+    own = held[None] * run.held(len(held))  # [M, E]
     with np.errstate(invalid="ignore"):
         return Estimated((own * values).sum(axis=1) / own.sum(axis=1))
 

@@ -18,10 +18,9 @@ names that the paper's tables use:
     fqe-ln     layer normalisation after each hidden layer
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -31,17 +30,16 @@ from jax import Array
 from jaxtyping import Float, Int
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
-from ropeval.arrays import Floats, Integers
+from ropeval.arrays import Floats
 from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.data.bounds import value_bounds
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
-from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
+from ropeval.estimators.fitted_q import FittedQ, Value
+from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
 from ropeval.learning.networks import MLP
-from ropeval.learning.optimise import Learned, adamw, descend, huber, start
+from ropeval.learning.optimise import Learned, Loss, descending, huber
 from ropeval.settings import PartConfig
 
-Value = Callable[[Any, Array], Array]  # (model, features of pairs) -> their values
-Loss = Callable[[MLP, MLP, Rows, Hyper, Array], Array]  # of q, q̄ and a mini-batch, with a key to draw with
 FAMILY = "fitted Q"
 FEWEST_STEPS = 3_000  # however small the log is
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
@@ -126,13 +124,6 @@ def reach(left: Array, gamma: float) -> Array:
     return left * 1.0 if gamma == 1.0 else (1.0 - gamma**left) / (1.0 - gamma)
 
 
-class Timed(NamedTuple):
-    """A network and the steps to go, as one model to read out."""
-
-    q: MLP
-    left: Array
-
-
 @lru_cache(maxsize=64)
 def value_function(gamma: float, horizon: int | None = None) -> Value:
     """Of a network, or of a `Timed` one where there is a horizon."""
@@ -187,18 +178,13 @@ def td_learner(
     """What all that are trained as q is here share: the network, the descent, the moving average and the curve.
 
     value   of initial pairs [E, K, X], for the curve
-    loss    its gradient is taken in q alone
+    loss    of q and q̄; its gradient is taken in q alone
     bias    of the head, to begin with
     """
-    transform = adamw(config.gradient_clip, config.weight_decay)
 
-    def init(key: Array, hyper: Hyper) -> Learned:
+    def net(key: Array) -> MLP:
         q = MLP(key, dim, outputs, config.width, config.depth, config.layer_norm)
-        return start(q if bias is None else eqx.tree_at(lambda n: n.head.bias, q, bias), transform)
-
-    def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
-        error, gradient = jax.value_and_grad(loss)(state.params, state.target, batch, hyper, key)
-        return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
+        return q if bias is None else eqx.tree_at(lambda n: n.head.bias, q, bias)
 
     def probe(state: Learned, transitions: Transitions) -> Metrics:
         initial_x, weight = transitions.initial_x, transitions.initial_weight
@@ -206,66 +192,7 @@ def td_learner(
         values = value(state.target, initial_x[::every])  # [episodes, K]
         return {"estimate": expected(values, None if weight is None else weight[::every]).mean()}
 
-    return Learner(init, update, probe, max(1, config.batch // segment), segment)
-
-
-@dataclass(frozen=True, eq=False)
-class FittedQ:
-    """Every member's q̄, and its values on the data that it was fitted to."""
-
-    trained: Trained
-    transitions: Transitions
-    value: Value
-    scale: float  # the unit of reward that it was trained in
-    horizon: int | None = None
-
-    def backup(self, rows: Int[Integers, " n"]) -> tuple[Float[Floats, "M n"], Float[Floats, "M n"]]:
-        """q̄(s, a) and r + γ·E_{a'~π_e} q̄(s', a') of some logged steps, as if they were the first of an episode."""
-        data = self.transitions.rows
-        reward, discount = (np.asarray(a)[None, rows].astype(np.float64) for a in (data.reward, data.discount))
-        return self._means("x", rows), reward + discount * self._means("next_x", rows, gone=1)
-
-    def on_logged(self) -> Float[Floats, "M N"]:
-        """q̄(s, a) of every logged step."""
-        return self._means("x") if self.horizon is None else self._in_time("x")
-
-    def on_next(self) -> Float[Floats, "M N"]:
-        """E_{a'~π_e} q̄(s', a') of every logged step, over the drawn actions."""
-        return self._means("next_x") if self.horizon is None else self._in_time("next_x")
-
-    def _in_time(self, of: Literal["x", "next_x"]) -> Float[Floats, "M N"]:
-        """Every step with what is left at its time; 0 beyond the horizon. One time after another, and always as many
-        rows as there are episodes, so that one program serves all times."""
-        assert self.horizon is not None
-        starts = np.asarray(self.transitions.starts)
-        lengths = np.diff(starts)
-        result = np.zeros((len(jax.tree.leaves(self.trained.state.target)[0]), self.transitions.size))
-        for time in range(min(self.horizon, int(lengths.max()))):
-            rows = (starts[:-1] + time)[lengths > time]
-            filled = np.resize(rows, len(lengths))
-            result[:, rows] = self._means(of, filled, gone=time + (of == "next_x"))[:, : len(rows)]
-        return result
-
-    def on_initial(self) -> Float[Floats, "M E"]:
-        """E_{a~π_e} q̄(s₀, a) of every episode, over the drawn actions."""
-        return self._means("initial_x")
-
-    def _means(
-        self, of: Literal["x", "next_x", "initial_x"], rows: Int[Integers, " n"] | None = None, gone: int = 0
-    ) -> Float[Floats, "M n"]:
-        """Over the draws where there are several. `gone`: steps of the horizon that lie behind."""
-        models = self.trained.state.target
-        if self.horizon is not None:
-            members = len(jax.tree.leaves(models)[0])
-            models = Timed(models, jnp.full(members, self.horizon - gone))
-        found = self.transitions.values(self.value, models, of, rows)
-        values = np.asarray(found, np.float64) * self.scale
-        if of == "x":
-            return values
-        weight = self.transitions.rows.next_weight if of == "next_x" else self.transitions.initial_weight
-        if weight is not None:
-            weight = np.asarray(weight, np.float64)[slice(None) if rows is None else rows]
-        return np.stack([expected(own, weight) for own in values])  # of every member
+    return descending(net, loss, probe, config, max(1, config.batch // segment), segment)
 
 
 def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:

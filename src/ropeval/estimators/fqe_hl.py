@@ -21,7 +21,8 @@ from pydantic import Field, NonNegativeFloat
 
 from ropeval.data import Problem, Rows
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
-from ropeval.estimators.fqe import FAMILY, FQEConfig, Value, bootstrapped, reward_unit, td_learner, train_q
+from ropeval.estimators.fitted_q import Value
+from ropeval.estimators.fqe import FAMILY, FQEConfig, bootstrapped, reward_unit, td_learner, train_q
 from ropeval.estimators.world.prepared import log_returns
 from ropeval.learning.engine import Hyper, Learner, Run
 from ropeval.learning.networks import MLP

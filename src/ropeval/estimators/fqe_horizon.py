@@ -21,7 +21,8 @@ from pydantic import PositiveInt
 from ropeval.data import Log, Problem, Rows, expected
 from ropeval.errors import UserError
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
-from ropeval.estimators.fqe import FAMILY, FQEConfig, Value, clip_bounds, reach, reward_unit, td_learner, train_q
+from ropeval.estimators.fitted_q import Value
+from ropeval.estimators.fqe import FAMILY, FQEConfig, clip_bounds, reach, reward_unit, td_learner, train_q
 from ropeval.estimators.log_value import STATES_HELD, LogValue, LogValueConfig, log_value
 from ropeval.estimators.world.prepared import LOG_VALUE, log_value_steps
 from ropeval.learning.engine import Hyper, Learner, Run

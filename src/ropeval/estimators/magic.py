@@ -21,7 +21,7 @@ from ropeval.estimators.behaviour import Behaviour
 from ropeval.estimators.doubly_robust import WDR, DoublyRobustConfig, temporal_differences
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.fqe import fit_q
-from ropeval.estimators.importance import Counts, Episodes, effective_sample, make_weights, prepare
+from ropeval.estimators.importance_weights import Counts, Episodes, effective_sample, make_weights, prepare
 from ropeval.learning.engine import Run
 
 LENGTHS = 24  # partial sums that are blended, q's own and `wdr` among them
@@ -122,8 +122,7 @@ def estimate(problem: Problem, config: DoublyRobustConfig, run: Run, behaviour: 
     errors = temporal_differences(problem, fitted.on_logged(), fitted.on_next())  # [M, N]
     initial = fitted.on_initial()  # [M, E]
     episodes = weights.episodes
-    counts = np.ones((run.members, episodes.count), np.int64) if run.counts is None else run.counts
-    own = zip(np.broadcast_to(weights.log, errors.shape), errors, initial, counts, strict=True)
+    own = zip(np.broadcast_to(weights.log, errors.shape), errors, initial, run.held(episodes.count), strict=True)
     with np.errstate(over="ignore", invalid="ignore"):  # a weight beyond 1e308 ends as "no estimate"
         blends = [blend(partial_sums(*each[:3], episodes, each[3]), int(each[3].sum())) for each in own]
     shown = float(np.mean([each.x[0] for each in blends]))

@@ -237,8 +237,7 @@ def imbalance(
 
 
 def estimate(problem: Problem, config: OccupancyConfig, run: Run, solve: Solve, positive: bool = False) -> Estimated:
-    episodes = problem.dataset.num_episodes
-    counts = np.ones((run.members, episodes), np.int64) if run.counts is None else run.counts
+    counts = run.held(problem.dataset.num_episodes)
     cells, ratios = table(problem.transitions), []
     for member, key in enumerate(run.keys):
         rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))

@@ -31,11 +31,11 @@ from pydantic import Field, PositiveInt
 from ropeval.arrays import Floats
 from ropeval.data import Dataset, Problem, Rows, expected
 from ropeval.data.needs import PROBABILITIES, PROPENSITIES, Need
-from ropeval.estimators.behaviour import Behaviour, BehaviourConfig
+from ropeval.estimators.behaviour import Behaviour, FitsBehaviour
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
+from ropeval.estimators.fitted_q import FittedQ
 from ropeval.estimators.fqe import (
     FQE,
-    FittedQ,
     FQEConfig,
     action_value,
     clip_bounds,
@@ -45,7 +45,7 @@ from ropeval.estimators.fqe import (
     train_q,
     value_function,
 )
-from ropeval.estimators.importance import prepare
+from ropeval.estimators.importance_weights import prepare
 from ropeval.learning.engine import Hyper, Learner, Run
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import huber
@@ -61,15 +61,8 @@ class ReturnsConfig(FQEConfig):
     segment: PositiveInt = 8  # logged steps that follow each other: targets look to their end, or to the episode's
 
 
-class RetraceConfig(ReturnsConfig):
-    behaviour_steps: PositiveInt = 5_000  # where the log has no probabilities
-
-    @property
-    def behaviour(self) -> BehaviourConfig:
-        return BehaviourConfig(steps=self.behaviour_steps)
-
-    def stages(self, part: str) -> dict[str, int]:
-        return {"behaviour": self.behaviour_steps, part: self.steps}
+class RetraceConfig(FitsBehaviour, ReturnsConfig):
+    pass
 
 
 def segment_returns(

@@ -32,16 +32,8 @@ from ropeval.estimators.behaviour import Behaviour
 from ropeval.estimators.doubly_robust import DoublyRobustConfig
 from ropeval.estimators.estimator import EffectiveSize, Estimated, Estimator
 from ropeval.estimators.fqe import td_learner
-from ropeval.estimators.importance import (
-    WPDIS,
-    Counts,
-    Episodes,
-    Weights,
-    cut_off_note,
-    make_weights,
-    prepare,
-    weighted_per_decision,
-)
+from ropeval.estimators.importance import WPDIS, cut_off_note, weighted_per_decision
+from ropeval.estimators.importance_weights import Counts, Episodes, Weights, make_weights, prepare
 from ropeval.estimators.log_value import STATES_HELD
 from ropeval.learning.engine import Hyper, Learner, Run, Trained, train
 from ropeval.learning.networks import MLP
@@ -155,8 +147,7 @@ def estimate(problem: Problem, config: SOPEConfig, run: Run, behaviour: Behaviou
     weights = make_weights(problem, behaviour)
     data, episodes = problem.dataset, weights.episodes
     states, trained = fit_states(problem, config, run, step_ratios(weights))
-    counts = np.ones((run.members, episodes.count), np.int64) if run.counts is None else run.counts
-    own = zip(np.broadcast_to(weights.log, states.shape), states, counts, strict=True)
+    own = zip(np.broadcast_to(weights.log, states.shape), states, run.held(episodes.count), strict=True)
     rewards = data.rewards.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):  # a weight beyond 1e308 ends as "no estimate"
         found = [

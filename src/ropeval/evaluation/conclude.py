@@ -6,11 +6,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data import Log
 from ropeval.data.bounds import ANYTHING, Bounds
 from ropeval.estimators import ESTIMATORS
+from ropeval.estimators.estimator import Estimated
 from ropeval.evaluation.diagnosis.evidence import diverged_members, used_members
+from ropeval.evaluation.earned import earned_by
 from ropeval.evaluation.fit import Fitted
-from ropeval.evaluation.interval import WIDENED, make_interval, within
+from ropeval.evaluation.interval import UNSEEN, make_interval, within
 from ropeval.evaluation.methods import Method
 from ropeval.evaluation.options import DEFAULT_LEVEL, Kind
 from ropeval.evaluation.result import Interval
@@ -46,8 +49,8 @@ def conclude(
     interval = None
     if resamples is not None:
         counts = partial(resamples.counts, 0, len(replicates))
-        widened = WIDENED["learned" if estimated.replicates is None else "exact"]
-        interval = make_interval(value, replicates, resamples.episodes, level, kind, counts, widened)
+        unseen = unseen_error(fitted.problem.log, estimated, ESTIMATORS[method.estimator].sees_policy)
+        interval = make_interval(value, replicates, resamples.episodes, level, kind, counts, unseen)
     return Conclusion(
         value,
         interval and within(interval, bounds, bool(bounds.outside(values[used]).any())),
@@ -57,6 +60,17 @@ def conclude(
         ~used & ~diverged,
         bounds,
     )
+
+
+def unseen_error(log: Log, estimated: Estimated, sees_policy: bool) -> float:
+    """What resampling does not show of an estimate's error, in rewards: nothing where the policy is not looked at. Of
+    weights, the less the more episodes carry some: those of the policy that wrote the log are right."""
+    if not sees_policy:
+        return 0.0
+    unseen = UNSEEN * earned_by(log).scale
+    if estimated.effective is None or estimated.q is not None:
+        return unseen
+    return unseen * float(np.sqrt(max(1.0 - estimated.effective.size / log.dataset.num_episodes, 0.0)))
 
 
 def _bounds(fitted: Fitted, method: Method) -> Bounds:

@@ -70,7 +70,7 @@ def value_by_group(
         if value is not None:
             value = float(said.bounds.cut(np.array(value)))
         if resamples is not None and said.interval is not None:
-            interval = make_interval(value, replicates, episodes, level, widened=said.interval.widened)
+            interval = make_interval(value, replicates, episodes, level, unseen=said.interval.unseen)
             interval = interval and within(interval, said.bounds, said.interval.kind == "bounds")
         versus = compare_with_log(value, replicates, interval, returns, resamples, held, level) if sees_policy else None
         found.append(GroupValue(name, episodes, value, interval, versus))

@@ -2,8 +2,8 @@
 
 Replicate b of every policy comes from the same resampled log and, where something is learned, from the same seed. With
 many replicates, probabilities are shares of them. With few they are those of a multivariate t distribution with the
-replicates' mean and covariance. Either way the replicates are spread by the factor that widens the intervals, so that
-for a pair the interval of the difference and this probability say the same.
+replicates' mean and covariance. Either way each policy has an error of its own besides, as large as its interval
+allows for (`Interval.unseen`).
 
 The scores are those of the DOPE benchmark (Fu et al. 2021, "Benchmarks for deep off-policy evaluation"), for true
 values V and estimates V̂ of the policies:
@@ -25,7 +25,7 @@ from ropeval.evaluation.result import Estimate, Ranking
 Floats = NDArray[np.float64]
 Truth = Mapping[str, float]  # policy -> true value
 ENOUGH = int(TAIL / 0.025)  # replicates from which on shares are probabilities
-DRAWS = 20_000  # from the t distribution
+DRAWS = 20_000  # from which shares are counted
 TOP = (1, 3, 5)
 
 
@@ -45,8 +45,8 @@ def _rank_method(method: str, found: list[Estimate], episodes: int, truth: Truth
     many = min(len(r.replicates) for r in ordered)
     replicates = np.array([[np.nan if v is None else v for v in r.replicates[:many]] for r in ordered])  # [P, B]
     replicates = replicates[:, np.isfinite(replicates).all(axis=0)]
-    widened = max(r.interval.widened if r.interval else 1.0 for r in ordered)
-    best, beats = probabilities(values, replicates, episodes, widened)
+    unseen = np.array([r.interval.unseen if r.interval else 0.0 for r in ordered])
+    best, beats = probabilities(values, replicates, episodes, unseen)
     return Ranking(
         method,
         names,
@@ -58,19 +58,24 @@ def _rank_method(method: str, found: list[Estimate], episodes: int, truth: Truth
     )
 
 
-def probabilities(values: Floats, replicates: Floats, episodes: int, widened: float = 1.0) -> tuple[Floats, Floats]:
-    """P(best) [P] and P(i beats j) [P, P] for estimates [P] with replicates [P, B]."""
+def probabilities(
+    values: Floats, replicates: Floats, episodes: int, unseen: Floats | float = 0.0
+) -> tuple[Floats, Floats]:
+    """P(best) [P] and P(i beats j) [P, P] for estimates [P] with replicates [P, B] and what these do not show [P]."""
     count = replicates.shape[1]
     if count < 2 or episodes < 2:  # nothing is known about the luck of the log
         return np.full(len(values), 1.0 / len(values)), np.full((len(values), len(values)), 0.5)
-    centred = widened * (replicates - replicates.mean(axis=1, keepdims=True))  # [P, B]
-    if count >= ENOUGH:
-        return _shares(values[:, None] + centred)
-    freedom = min(count, episodes) - 1
+    centred = replicates - replicates.mean(axis=1, keepdims=True)  # [P, B]
     rng = np.random.default_rng(0)
-    widening = np.sqrt((1.0 + 1.0 / count) * episodes / (episodes - 1) / (count - 1))
-    normal = centred @ rng.standard_normal((count, DRAWS)) * widening  # [P, DRAWS] with the covariance of replicates
-    return _shares(values[:, None] + normal * np.sqrt(freedom / rng.chisquare(freedom, DRAWS))[None])
+    if count >= ENOUGH:
+        drawn = centred[:, np.arange(DRAWS // count * count) % count]  # every replicate equally often
+    else:
+        freedom = min(count, episodes) - 1
+        widening = np.sqrt((1.0 + 1.0 / count) * episodes / (episodes - 1) / (count - 1))
+        normal = centred @ rng.standard_normal((count, DRAWS)) * widening  # with the covariance of the replicates
+        drawn = normal * np.sqrt(freedom / rng.chisquare(freedom, DRAWS))[None]
+    own = rng.standard_normal(drawn.shape) * np.broadcast_to(unseen, len(values))[:, None]
+    return _shares(values[:, None] + drawn + own)
 
 
 def _shares(drawn: Floats) -> tuple[Floats, Floats]:

@@ -32,8 +32,9 @@ SEVERITIES: tuple[Severity, ...] = ("severe", "warning", "note")  # worst first
 class Interval:
     """A confidence interval for the value of the policy, from resampled episodes (see `interval.py`).
 
-    It covers the luck of the log and of the seeds. It does not cover what the method gets wrong on every log: its
-    bias, an environment that changed, a state that no episode visited. The diagnosis speaks about those.
+    It covers the luck of the log and of the seeds, and as much bias as methods were seen to have where the log
+    supports them. It does not cover an environment that changed, or a state that no episode visited: the diagnosis and
+    the verdict speak about those.
     """
 
     low: float
@@ -42,7 +43,7 @@ class Interval:
     kind: str  # "percentile", "bca", "t" where replicates are too few for either, "bounds" where none can be right
     replicates: int  # resampled estimates behind it
     episodes: int  # that were resampled
-    widened: float = 1.0  # factor on both sides, for what coverage was measured to lack
+    unseen: float = 0.0  # standard deviation of what is wrong on every log alike, in rewards; in both ends already
 
 
 @dataclass(frozen=True)
@@ -180,6 +181,12 @@ class Estimate(ShownInNotebook):
             return ""
         return f"support {self.extras['support']:.2f}, {self.extras['fallback']:.0%} from the log"
 
+    @property
+    def without_value(self) -> str:
+        """The word for an estimate that is not there."""
+        weightless = any(f.code == "effective-sample-size" and f.numbers.get("effective") == 0 for f in self.diagnosis)
+        return "none" if weightless else "diverged"
+
     def to_json(self, everything: bool = False) -> dict[str, Any]:
         """The row of `result.json`; with `everything`, also what is kept elsewhere or needed only on the way."""
         row = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -204,7 +211,7 @@ class Estimate(ShownInNotebook):
         )
 
     def __repr__(self) -> str:
-        value = "diverged" if self.value is None else f"{self.value:.5g}"
+        value = self.without_value if self.value is None else f"{self.value:.5g}"
         lines = [f"{self.policy} ({self.policy_kind}), {self.method}: {value}"]
         if self.interval is not None:
             lines[0] += f"  ({self.interval.level:.4g} interval {self.interval.low:.5g} … {self.interval.high:.5g})"
@@ -219,8 +226,9 @@ class Estimate(ShownInNotebook):
         return "\n".join(lines + [f"  ! {warning}" for warning in self.warnings])
 
 
-def _made(kind: type[Any], fields: dict[str, Any] | None) -> Any:
-    return kind(**fields) if fields else None
+def _made(kind: type[Any], row: dict[str, Any] | None) -> Any:
+    """Fields that only earlier versions had are passed over."""
+    return kind(**{f.name: row[f.name] for f in fields(kind) if f.name in row}) if row else None
 
 
 def _group(row: dict[str, Any]) -> GroupValue:

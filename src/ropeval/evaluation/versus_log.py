@@ -52,8 +52,10 @@ def compare_with_log(
         logged = counts @ returns / counts.sum(axis=1)  # [B] by the same resamples
     finite = np.isfinite(replicates) & np.isfinite(logged)
     own, logged, episodes = replicates[finite], logged[finite], int(held.sum())
-    found = make_interval(difference, own - logged, episodes, level, widened=interval.widened)
+    found = make_interval(difference, own - logged, episodes, level, unseen=interval.unseen)
     if found is None:
         return Versus(earned, difference)
-    _, beats = probabilities(np.array([value, earned]), np.stack([own, logged]), episodes, interval.widened)
+    _, beats = probabilities(
+        np.array([value, earned]), np.stack([own, logged]), episodes, np.array([interval.unseen, 0.0])
+    )
     return Versus(earned, difference, found.low, found.high, level, float(beats[0, 1]))

@@ -1,11 +1,17 @@
 """The update that every learned part shares: clipped AdamW, and a slow copy of the parameters."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import optax
 from jax import Array
 from jaxtyping import Float
+
+from ropeval.data.transitions import Rows, Transitions
+from ropeval.learning.learner import Hyper, Learner, Metrics
+
+Loss = Callable[[Any, Any, Rows, Hyper, Array], Array]  # of parameters, their average, a batch; with a key to draw with
 
 
 class Learned(NamedTuple):
@@ -46,3 +52,27 @@ def descend(
 def huber(error: Float[Array, "*batch"], delta: float) -> Float[Array, "*batch"]:
     """½e² where |e| ≤ δ, δ(|e| − ½δ) beyond."""
     return optax.huber_loss(error, delta=delta)
+
+
+def descending(
+    net: Callable[[Array], Any],
+    loss: Loss,
+    probe: Callable[[Learned, Transitions], Metrics],
+    config: Any,
+    rows: int,
+    segment: int = 1,
+) -> Learner:
+    """Parameters that begin as `net(key)` and go down the loss, whose gradient is taken in them alone.
+
+    Of the part's settings, `gradient_clip`, `weight_decay` and `tau` are asked for, and `learning_rate` of each member.
+    """
+    transform = adamw(config.gradient_clip, config.weight_decay)
+
+    def init(key: Array, hyper: Hyper) -> Learned:
+        return start(net(key), transform)
+
+    def update(state: Learned, batch: Rows, key: Array, hyper: Hyper) -> tuple[Learned, Metrics]:
+        error, gradient = jax.value_and_grad(loss)(state.params, state.target, batch, hyper, key)
+        return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
+
+    return Learner(init, update, probe, rows, segment)

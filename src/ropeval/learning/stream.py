@@ -17,8 +17,9 @@ import numpy as np
 from jax import Array
 
 from ropeval.data.transitions import Rows, Transitions
+from ropeval.learning.arrangements import Threads
 from ropeval.learning.batches import draw_rows, encoded, shown, step_keys
-from ropeval.learning.engine import Hyper, Learner, Metrics, Threads
+from ropeval.learning.learner import Hyper, Learner, Metrics
 from ropeval.learning.resample import RowTable
 
 PIECE = 1 << 26  # bytes of features gathered at a time, by every member that is being trained

@@ -15,9 +15,13 @@ from ropeval.words import writable
 NO_STATISTICS = "none"  # FILE+none: the user says that the policy takes the log's observations as they are
 READERS = [known.reader for known in FORMATS]  # imported here: nothing is while a file of strangers is read
 READS = either([*(known.name for known in FORMATS), *(word.name for word in WORDS)])
-AS_ONNX = 'export it: torch.onnx.export(policy, torch.zeros(1, SIZE), "policy.onnx")'
+AS_ONNX = 'export it: torch.onnx.export(policy, torch.zeros(1, SIZE), "policy.onnx", external_data=False)'
 AS_FUNCTION = "wrap it in a Python function and give package.module:name (docs/start/formats.md shows both)"
-FROM_D3 = 'export it: algo = d3rlpy.load_learnable("model.d3"); algo.save_policy("policy.onnx"), and give policy.onnx'
+FROM_D3 = (
+    'export it: algo = d3rlpy.load_learnable("model.d3"); algo.save_policy("policy.onnx"), and give policy.onnx '
+    "(docs/start/formats.md has a line more for torch 2.9 and newer)"
+)
+OLD_TORCH = (0x1950A86A20F9469CFC6C).to_bytes(10, "little")  # torch's magic number, where its files are no zips
 JAX_ENDINGS = (".jax", ".jax_export", ".stablehlo", ".mlir")
 SAVE_WHOLE = "save the whole model (Stable-Baselines3: model.save) or export it to ONNX"
 
@@ -61,6 +65,10 @@ def _load_file(path: Path, statistics: str | None, mode: Mode | None) -> Policy:
 
 
 def _read(file: PolicyFile) -> Policy:
+    if file.path.suffix == ".d3":  # a pickle or a zip, by version: others would look into it and not find theirs
+        raise UserError(f"{file.where}: this is d3rlpy's own file, which is a program; {FROM_D3}")
+    if file.archive is None and OLD_TORCH in file.content[:32]:
+        raise UserError(f"{file.where}: torch wrote this before version 1.6; load it and torch.save it again")
     for reader in READERS:
         if reader.recognises(file):
             return reader.read(file)
@@ -85,8 +93,6 @@ def _about_folder(path: Path) -> str:
 
 def _about_zip(archive: Archive, path: Path) -> str:
     names = list(archive.members)
-    if path.suffix == ".d3":
-        return f"this is d3rlpy's own file, which is a program; {FROM_D3}"
     if any("/code/" in name for name in names):
         return f"this is TorchScript, which is a program and is not run; {AS_ONNX}, or {AS_FUNCTION}"
     if any(name.endswith("/data.pkl") for name in names):
@@ -115,6 +121,6 @@ def _about_start(content: bytes, path: Path) -> str:
         return f"to use a function in a Python file, give {path.stem}:NAME, not the file"
     if path.suffix in JAX_ENDINGS:
         return f"is this from jax.export? It is a program and is not run unless you name it: {AS_FUNCTION}"
-    if path.suffix in (".pt", ".pth", ".d3", ".ckpt"):
+    if path.suffix in (".pt", ".pth", ".ckpt"):
         return f"this is not a policy file that can be read without running it; {SAVE_WHOLE}"
     return f"unknown format; give {READS}"

@@ -13,16 +13,15 @@ def groups_table(results: Sequence[Estimate]) -> Table | None:
     if not told:
         return None
     methods = list(dict.fromkeys(r.method for r in told))
-    rows: list[list[Cell | Value]] = []
-    rules = []
+    by_policy = []
     for policy in dict.fromkeys(r.policy for r in told):
         found = {r.method: r.groups for r in told if r.policy == policy}
-        if rows:
-            rules.append(len(rows))
+        rows: list[list[Cell | Value]] = []
         for place, group in enumerate(next(iter(found.values()))):
             values = [_cell(found[method][place]) if method in found else Cell(None) for method in methods]
-            rows.append([policy if place == 0 else "", group.name, group.episodes, *values])
-    return Table(["policy", "group", "episodes", *methods], rows, left=2, rules=rules)
+            rows.append(["" if place else policy, group.name, group.episodes, *values])
+        by_policy.append(rows)
+    return Table.grouped(["policy", "group", "episodes", *methods], by_policy, left=2)
 
 
 def _cell(group: GroupValue) -> Cell:

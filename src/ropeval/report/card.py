@@ -13,7 +13,7 @@ from ropeval.report.escape import markdown
 from ropeval.report.html import Note, Page
 from ropeval.report.labels import number, shown
 from ropeval.report.run_page.headline import answer, best_first, headline_method
-from ropeval.report.run_page.outcome import Outcome, findings, read_outcome
+from ropeval.report.run_page.outcome import Outcome, facts, findings, read_outcome
 from ropeval.report.table import Cell, Table, Value
 from ropeval.report.typeset import to_markdown
 from ropeval.report.versus import versus_cell
@@ -55,7 +55,7 @@ def make_card(outcome: Outcome) -> Card:
     told = [] if best is None else [f for f in findings(best) if f.severity != "note"]
     title = f"May {shown(best.policy)} replace what was done?" if best else "No policy could be judged"
     return Card(
-        title, answer(outcome), _facts(outcome), _table(ranked[:MOST_POLICIES], method or ""),
+        title, answer(outcome), facts(outcome, members=False), _table(ranked[:MOST_POLICIES], method or ""),
         told[:MOST_FINDINGS], max(0, len(told) - MOST_FINDINGS), next_step(best),
     )  # fmt: skip
 
@@ -81,25 +81,13 @@ def next_step(best: Estimate | None) -> str:
     return f"The log does not tell whether {best.policy} is better than what was done: collect more episodes."
 
 
-def _facts(outcome: Outcome) -> list[str]:
-    about = outcome.about
-    found = [f"log: {Path(str(about['log'])).name}"] if about.get("log") else []
-    episodes = [e.interval.episodes for e in outcome.estimates if e.interval]
-    found += [f"{max(episodes):,} episodes"] if episodes else []
-    found += [f"γ = {about['gamma']}"] if "gamma" in about else []
-    for first in outcome.estimates[:1]:
-        found += [f"first {first.config['horizon']:,} steps"] if first.config.get("horizon") else []
-        found.append(f"SHA-256 {first.data_sha256[:12]}…")
-    return found
-
-
 def _table(ranked: list[Estimate], method: str) -> Table:
     rows: list[list[Cell | Value]] = []
     for e in ranked:
         interval = f"{number(e.interval.low)} to {number(e.interval.high)}" if e.interval else "–"
         versus = versus_cell(e)
         over = f"{versus.text} ({versus.below})" if versus.below else versus.text
-        rows.append([shown(e.policy), "diverged" if e.value is None else number(e.value), interval, over])
+        rows.append([shown(e.policy), e.without_value if e.value is None else number(e.value), interval, over])
     return Table(["policy", f"value by {method}", "interval", "over the log, p of being better"], rows, left=1)
 
 

@@ -1,5 +1,7 @@
 """Two runs in the terminal: what was asked otherwise, and what has moved."""
 
+from itertools import groupby
+
 from rich.console import Console
 
 from ropeval.evaluation.compare_runs import Change, Compared
@@ -17,25 +19,16 @@ def print_changes(found: Compared, console: Console) -> None:
 
 
 def changes_table(found: Compared) -> Table:
-    rows: list[list[Cell | Value]] = []
-    rules = []
-    last = None
-    for change in found.changes:
-        if last not in (None, change.policy):
-            rules.append(len(rows))
-        name = change.policy if change.policy != last else ""
-        last = change.policy
-        rows.append(
-            [name, change.method, _value(change.before), _value(change.after), change.difference, _interval(change)]
-        )
-    return Table(["policy", "method", "before", "after", "difference", "interval"], rows, left=2, rules=rules)
+    by_policy = [
+        [_row("" if place else policy, change) for place, change in enumerate(own)]
+        for policy, own in groupby(found.changes, lambda change: change.policy)
+    ]
+    return Table.grouped(["policy", "method", "before", "after", "difference", "interval"], by_policy, left=2)
 
 
-def _value(value: float | None) -> Cell:
-    return Cell("diverged", tone="severe") if value is None else Cell(value)
-
-
-def _interval(change: Change) -> str | None:
-    if change.low is None or change.high is None:
-        return None
-    return f"{number(change.low)}…{number(change.high)}"
+def _row(name: str, change: Change) -> list[Cell | Value]:
+    lost = Cell("diverged", tone="severe")
+    values = [lost if value is None else value for value in (change.before, change.after)]
+    known = change.low is not None and change.high is not None
+    interval = f"{number(change.low)}…{number(change.high)}" if known else None
+    return [name, change.method, *values, change.difference, interval]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -74,6 +74,15 @@ class Entry:
     marker: bool = False
     label: str = ""  # if it is not the group
     shown: bool = True  # at first
+
+    def series(
+        self, x: np.ndarray, y: np.ndarray, low: np.ndarray | None = None, high: np.ndarray | None = None, **more: Any
+    ) -> Series:
+        """What is drawn in its name."""
+        return Series(self.group, self.style, x, y, low, high, **{"label": self.label, **more})
+
+    def mark(self, value: float, axis: Literal["x", "y"] = "y") -> Mark:
+        return Mark(self.group, self.style, value, axis)
 
 
 @dataclass(frozen=True)

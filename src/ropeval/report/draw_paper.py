@@ -40,7 +40,7 @@ def draw(chart: Chart, folder: Path, formats: list[str], source: str) -> list[Pa
     width = left + right + columns * panel_width + (columns - 1) * gap_x
     letters = int((width - left - right) * 17)  # in a line of small print
     words = [*textwrap.wrap(chart.caption, letters), *textwrap.wrap(source, letters)]
-    legend_rows = _legend_rows(chart, width)
+    legend_rows = math.ceil(len(chart.legend) / _legend_columns(chart, width))
     bottom = 0.6 + 0.21 * legend_rows + 0.16 * len(words)
     height = top + bottom + rows * panel_height + (rows - 1) * gap_y
     with rc_context({"font.size": 8.5, "axes.titlesize": 9, "svg.fonttype": "none", "pdf.fonttype": 42}):
@@ -193,10 +193,6 @@ def _labels(axis: Any, chart: Chart, first: bool, last: bool) -> None:
 def _legend_columns(chart: Chart, width: float) -> int:
     longest = max((len(shown(entry.label or entry.group)) for entry in chart.legend), default=1)
     return max(1, min(len(chart.legend), int((width - 0.6) / (0.07 * longest + 0.6))))
-
-
-def _legend_rows(chart: Chart, width: float) -> int:
-    return math.ceil(len(chart.legend) / _legend_columns(chart, width)) if chart.legend else 0
 
 
 def _legend(figure: Any, chart: Chart, rows: int, place: tuple[float, float]) -> None:

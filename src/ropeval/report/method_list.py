@@ -16,24 +16,18 @@ REPRESENTATIONS = "representations"
 def method_table() -> Table:
     """Every estimator, and every encoder before one."""
     known = suite_medians()
-    families: dict[str, list[str]] = {}
+    families: dict[str, list[list[Cell | Value]]] = {}
     for name in usual_methods():
         encoder, _, estimator = name.rpartition("+")
-        families.setdefault(REPRESENTATIONS if encoder else ESTIMATORS[estimator].family, []).append(name)
-    rows: list[list[Cell | Value]] = []
-    rules = []
-    for family, names in families.items():
-        rules.append(len(rows))
-        rows.append([Cell(family, bold=True), "", "", "", "", ""])
-        for name in names:
-            seen = known.get(name, {})
-            rows.append(
-                [f"  {name}", _summary(name), _needs(name), *(_percent(seen), seen.get("seconds"), seen.get("logs"))]
-            )
-    return Table(
+        family = REPRESENTATIONS if encoder else ESTIMATORS[estimator].family
+        seen = known.get(name, {})
+        error = f"{100 * seen['error']:.3g} %" if seen else None
+        families.setdefault(family, [[Cell(family, bold=True), "", "", "", "", ""]]).append(
+            [f"  {name}", _summary(name), _needs(name), error, seen.get("seconds"), seen.get("logs")]
+        )
+    return Table.grouped(
         ["method", "what it is", "needs", "error", "seconds", "logs"],
-        rows,
-        rules=rules[1:],
+        list(families.values()),
         left=3,
         caption=(
             "error, seconds: medians on the suite's test split, in % of the way from a log's worst policy to its best, "
@@ -55,10 +49,6 @@ def suite_medians() -> dict[str, dict[str, float]]:
     text = (resources.files("ropeval.report") / KEPT).read_text(encoding="utf-8")
     found: dict[str, dict[str, float]] = json.loads(text)["methods"]
     return found
-
-
-def _percent(seen: dict[str, float]) -> str | None:
-    return f"{100 * seen['error']:.3g} %" if seen else None
 
 
 def _summary(name: str) -> str:

@@ -23,7 +23,8 @@ def fitted(table: Table, console: Console) -> RichTable | Group:
 
 
 def headed(table: Table, width: int) -> Group:
-    """The names of the first column in lines of their own, each above the rows that it stands for."""
+    """The names of the first column in lines of their own, each above the rows that it stands for; and likewise what
+    stands below a cell of the column that is then the first, which need not be as wide as its line."""
     left = None if table.left is None else table.left - 1
     bare = replace(table, columns=table.columns[1:], rows=[row[1:] for row in table.cells()], left=left, rules=())
     while sum(_widths(bare)) + GAP * len(bare.columns) > width and len(bare.columns) > 2:
@@ -41,7 +42,10 @@ def headed(table: Table, width: int) -> Group:
     for start, end in pairwise([0, *table.rules, len(table.rows)]):
         name = table.cells()[start][0]
         words = Text.assemble((name.text, "bold"), (f"  {name.below}" if name.below else "", "dim"))
-        parts += [*([Text()] if start else []), words, aligned(bare.cells()[start:end], header=False)]
+        parts += [*([Text()] if start else []), words]
+        for first, *others in bare.cells()[start:end]:
+            parts.append(aligned([[first._replace(below=""), *others]], header=False))
+            parts += [Text(line, "dim") for line in first.below.splitlines()]
     return Group(*parts)
 
 
@@ -55,7 +59,9 @@ def _last_below(table: Table) -> Table:
 
 
 def _widths(table: Table) -> list[int]:
-    columns = zip(map(Cell, table.columns), *table.cells(), strict=True)
+    """Of the columns; what stands below cells of the first has lines of its own."""
+    first, *others = zip(map(Cell, table.columns), *table.cells(), strict=True)
+    columns = [[cell._replace(below="") for cell in first], *others]
     return [
         max(len(line) for cell in column for line in f"{cell.text}\n{cell.below}".split("\n")) for column in columns
     ]

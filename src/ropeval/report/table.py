@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from itertools import accumulate
+from typing import Any, Literal, NamedTuple
 
 from ropeval.report.labels import number
 
@@ -34,18 +35,27 @@ class Cell(NamedTuple):
         return number(self.value) if isinstance(self.value, float) else str(self.value)
 
 
+Row = Sequence[Cell | Value]
+
+
 @dataclass(frozen=True)
 class Table:
     """`source` says where the numbers come from and is part of every copy in a document."""
 
     columns: Sequence[str]
-    rows: Sequence[Sequence[Cell | Value]]
+    rows: Sequence[Row]
     title: str = ""
     caption: str = ""
     slug: str = ""  # its name as a file
     left: int | None = None  # so many columns hold words and are set to the left; None: all but those of numbers
     source: str = ""
     rules: Sequence[int] = ()  # a line above each of these rows
+
+    @classmethod
+    def grouped(cls, columns: Sequence[str], groups: Sequence[Sequence[Row]], **more: Any) -> "Table":
+        """Groups of rows, with a line between two of them."""
+        rows = [row for group in groups for row in group]
+        return cls(columns, rows, rules=list(accumulate(map(len, groups)))[:-1], **more)
 
     def cells(self) -> list[list[Cell]]:
         return [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in self.rows]

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from itertools import groupby
 
 from rich.console import Console
 from rich.text import Text
@@ -82,25 +83,20 @@ def comparison_text(results: Sequence[Estimate], rankings: Sequence[Ranking], tr
 
 
 def results_table(results: Sequence[Estimate], sentences: Sequence[str], truth: Truth | None = None) -> Table:
-    rows: list[list[Cell | Value]] = []
-    rules = []
-    last = None
     severities = spoken_against(results)
-    for r in results:
-        if last not in (None, r.policy):
-            rules.append(len(rows))
-        name = Cell(r.policy, below=r.policy_kind) if r.policy != last else Cell("")
-        last = r.policy
-        estimate = Cell("diverged", tone="severe") if r.value is None else Cell(r.value)
+
+    def row(r: Estimate, first: bool) -> list[Cell | Value]:
+        name = Cell(r.policy, below=r.policy_kind) if first else ""
+        estimate = Cell(r.without_value, tone="severe") if r.value is None else r.value
         known = _truth_cells(r, truth) if truth else (versus_cell(r),)
         places = sorted(sentences.index(w) + 1 for w in r.warnings)
         worst: Severity = min((severities[w] for w in r.warnings), key=SEVERITIES.index, default="note")
-        rows.append(
-            [name, _method(r), estimate, _spread(r), *known, Cell(" ".join(map(str, places)), tone=_tone(worst))]
-        )
+        return [name, _method(r), estimate, _spread(r), *known, Cell(" ".join(map(str, places)), tone=_tone(worst))]
+
     told = ("true\nvalue", "error") if truth else (HEADING,)
     columns = ["policy", "method", "estimate", _interval_heading(results), *told, "warnings"]
-    return Table(columns, rows, left=2, rules=rules)
+    by_policy = groupby(results, lambda r: r.policy)
+    return Table.grouped(columns, [[row(r, i == 0) for i, r in enumerate(own)] for _, own in by_policy], left=2)
 
 
 def _method(result: Estimate) -> Cell:

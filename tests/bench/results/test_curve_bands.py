@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ropeval.bench.results.curve_bands import Curve, error_line, gather, line, role, settled
+from ropeval.bench.results.curve_bands import Curve, error_line, gather, line, settled, stage_of
 from ropeval.bench.results.rows import load_curves, load_rows
 from ropeval.bench.results.summary import TrueValues, summarise
 from ropeval.bench.run.study import read_study
@@ -59,10 +59,10 @@ def test_one_seed_has_no_band():
     assert found.low == found.value == found.high == 3.0
 
 
-def test_stages_by_role():
-    assert role("rope+fqe", "rope") == "encoder"
-    assert role("rope+fqe", "fqe") == role("fqe", "fqe") == "estimator"
-    assert role("dr", "behaviour") == "other"
+def test_a_part_is_trained_by_the_stage_of_its_name():
+    assert stage_of("rope+fqe", "encoder") == "rope"
+    assert stage_of("rope+fqe", "estimator") == stage_of("fqe", "estimator") == "fqe"
+    assert stage_of("dr", "encoder") == ""
 
 
 def test_a_curve_that_still_moves_has_not_settled():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ropeval.data import Dataset, Transitions, make_problem
+from ropeval.estimators.estimator import EffectiveSize
 from ropeval.evaluation.diagnosis import about_fit
 from ropeval.learning.engine import Run, Trained, member_keys
 from ropeval.learning.resample import Resamples
@@ -26,6 +27,8 @@ def test_divergence(calm):
     fine = replace(calm.estimated, replicates=np.ones(40))
     assert about_fit.divergence(replace(calm, estimated=fine)) is None
     assert about_fit.divergence(calm) is None
+    weightless = replace(calm.estimated, effective=EffectiveSize(0.0, False))  # said by effective_sample_size
+    assert about_fit.divergence(replace(calm, diverged=np.array([True, True]), estimated=weightless)) is None
 
 
 def test_out_of_bounds(calm):

@@ -4,27 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from ropeval.data import make_problem
 from ropeval.data.bounds import ANYTHING
 from ropeval.estimators.estimator import EffectiveSize, Estimated
 from ropeval.evaluation.conclude import Conclusion
 from ropeval.evaluation.diagnosis.evidence import Evidence
-from ropeval.evaluation.verdict.signs import Earned, read_signs, returns_to_go
+from ropeval.evaluation.earned import Earned
+from ropeval.evaluation.verdict.signs import read_signs
 from ropeval.learning.engine import Run, member_keys
 from tests.problems import Chain
 
 GAMMA = 0.9
-
-
-@given(arrays(np.float64, st.integers(1, 30), elements=st.floats(-10, 10)), st.floats(0, 0.99))
-def test_returns_to_go_obey_their_recursion(rewards, gamma):
-    found = returns_to_go(rewards, gamma)
-    assert found[-1] == pytest.approx(rewards[-1])
-    assert found[:-1] == pytest.approx(rewards[:-1] + gamma * found[1:], abs=1e-9)
 
 
 @pytest.fixture(scope="module")

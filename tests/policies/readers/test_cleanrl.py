@@ -80,6 +80,39 @@ def test_actors_with_a_box(tmp_path, output):
     assert policy.deterministic
 
 
+def test_files_that_torch_itself_saved(tmp_path):
+    """As CleanRL's `ppo` and `td3_continuous_action` save them, after a step of an optimiser."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    nn, seen = torch.nn, torch.from_numpy(SEEN)
+
+    class Actor(nn.Module):  # type: ignore[name-defined, misc]
+        def __init__(self):
+            super().__init__()
+            self.fc1, self.fc2, self.fc_mu = nn.Linear(3, 16), nn.Linear(16, 16), nn.Linear(16, 2)
+            self.register_buffer("action_scale", torch.tensor([2.0, 5.0]))
+            self.register_buffer("action_bias", torch.tensor([0.0, 1.0]))
+
+        def forward(self, x):
+            hidden = torch.relu(self.fc2(torch.relu(self.fc1(x))))
+            return torch.tanh(self.fc_mu(hidden)) * self.action_scale + self.action_bias
+
+    agent, actor = nn.Module(), Actor()
+    agent.actor = nn.Sequential(nn.Linear(3, 16), nn.Tanh(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 4))
+    agent.critic = nn.Sequential(nn.Linear(3, 16), nn.Tanh(), nn.Linear(16, 1))
+    for network in (agent.actor, actor):
+        optimiser = torch.optim.Adam(network.parameters(), lr=0.1)
+        network(seen).square().mean().backward()
+        optimiser.step()
+    torch.save(agent.state_dict(), tmp_path / "ppo.cleanrl_model")
+    torch.save((actor.state_dict(), nn.Linear(5, 1).state_dict()), tmp_path / "td3.cleanrl_model")
+    with torch.no_grad():
+        chances, actions = torch.softmax(agent.actor(seen), dim=1).numpy(), actor(seen).numpy()
+    read = load_policy(tmp_path / "ppo.cleanrl_model").action_probabilities(SEEN)
+    np.testing.assert_allclose(read, chances, atol=1e-5)
+    taken = load_policy(tmp_path / "td3.cleanrl_model").sample(SEEN, np.random.default_rng(0))
+    np.testing.assert_allclose(taken, actions, atol=1e-5)
+
+
 def test_what_is_not_known_is_refused_with_the_way_out(tmp_path):
     with pytest.raises(UserError, match=r"not of a CleanRL script.*found body.*ONNX"):
         load_policy(torch_save(tmp_path / "a.cleanrl_model", state_dict(body__weight=np.zeros((2, 2)))))

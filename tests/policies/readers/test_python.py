@@ -1,6 +1,12 @@
 """`package.module:name`: functions of the user's own."""
 
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
+from jax import export
 
 from ropeval.data import Dataset, make_problem
 from ropeval.errors import UserError
@@ -35,24 +41,34 @@ def test_functions_by_name(columns, tmp_path, monkeypatch):
             load_policy(f"functions_of_mine:{name}")
 
 
-def test_a_file_of_jax_export_is_a_function_of_three_lines(columns, tmp_path, monkeypatch):
-    """As docs/start/formats.md says."""
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-    from jax import export
+def documented(start: str) -> str:
+    """The block of docs/start/formats.md that starts so."""
+    page = (Path(__file__).resolve().parents[3] / "docs" / "start" / "formats.md").read_text(encoding="utf-8")
+    return page[page.index(start) :].partition("```")[0]
 
+
+def test_a_file_of_jax_export_is_a_function_of_a_few_lines(columns, tmp_path, monkeypatch):
     (n,) = export.symbolic_shape("n")
     shape = jax.ShapeDtypeStruct((n, columns["observations"].shape[1]), jnp.float32)
     exported = export.export(jax.jit(lambda observations: jnp.tanh(observations[:, :2])))(shape)
     (tmp_path / "policy.jax").write_bytes(exported.serialize())
-    (tmp_path / "exported.py").write_text(
-        "import numpy as np\n"
-        "from jax import export\n"
-        "program = export.deserialize(open('policy.jax', 'rb').read())\n"
-        "def policy(observations): return np.asarray(program.call(observations))\n"
-    )
+    (tmp_path / "of_jax_export.py").write_text(documented("# mine.py, for jax.export"))
     monkeypatch.chdir(tmp_path)
     log = Dataset.from_columns(columns)
-    actions = load_policy("exported:policy").sample(log.observations, np.random.default_rng(0))
+    actions = load_policy("of_jax_export:policy").sample(log.observations, np.random.default_rng(0))
     np.testing.assert_allclose(actions, np.tanh(log.observations[:, :2]), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own opinion of torch.jit
+def test_a_file_of_torch_jit_is_a_function_of_a_few_lines(columns, tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    log = Dataset.from_columns(columns)
+    module = torch.nn.Sequential(torch.nn.Linear(log.observations.shape[1], 2), torch.nn.Tanh())
+    torch.jit.script(module).save(str(tmp_path / "policy.ts"))
+    (tmp_path / "of_torch_jit.py").write_text(documented("# mine.py, for torch.jit"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="TorchScript, which is a program"):
+        load_policy("policy.ts")
+    actions = load_policy("of_torch_jit:policy").sample(log.observations, np.random.default_rng(0))
+    expected = module(torch.tensor(log.observations, dtype=torch.float32)).detach().numpy()
+    np.testing.assert_allclose(actions, expected, atol=1e-6)

@@ -92,7 +92,7 @@ def test_nothing_but_divergence(open_page):
     outcome = Outcome([estimate("left", "fqe", None), estimate("left", "rope+fqe", None)])
     html = run_page(outcome).html()
     assert "There is no answer" in html
-    assert "Diverged, and therefore not drawn: left by fqe, left by rope+fqe." in html
+    assert "Without an estimate, and therefore not drawn: left by fqe, left by rope+fqe." in html
     assert open_page(html).complaints == []
 
 

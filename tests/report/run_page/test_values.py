@@ -15,13 +15,14 @@ def test_a_panel_per_policy_a_row_per_method_and_the_truth_across():
     assert [(mark.value, mark.axis) for mark in chart.panels[0].marks] == [(9.0, "x")]
     assert chart.panels[1].marks == []
     assert [entry.group for entry in chart.legend] == ["mean-reward", "fqe", "rope+fqe", "true value"]
+    assert [(entry.style.dash, entry.marker) for entry in chart.legend[:3]] == [("solid", True)] * 3  # as bars are
 
 
 def test_what_diverged_is_said_and_not_drawn():
     chart = values_chart(Outcome([estimate("left", "fqe", None), estimate("left", "lspe", 2.0)]))
     assert [series.group for series in chart.panels[0].series] == ["lspe"]
     assert chart.panels[0].series[0].y[0] == 1.0  # below the row of the one that diverged
-    assert "Diverged, and therefore not drawn: left by fqe." in chart.caption
+    assert "Without an estimate, and therefore not drawn: left by fqe." in chart.caption
     assert [cell.text for cell in chart.table.cells()[0]] == ["left", "fqe", "diverged", *["–"] * 4]
 
 

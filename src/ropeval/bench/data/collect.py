@@ -6,10 +6,13 @@ DATA/<task>/v<version>/truth.json    true values of the policies to judge and of
 DATA/truth/                          true values by environment and policy, shared by tasks
 """
 
+import contextlib
+import glob
 import hashlib
 import json
 import platform
 import shutil
+from collections.abc import Iterator
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -26,7 +29,7 @@ from ropeval.bench.data.workers import Pool, Recipe, Report, play_streams, worke
 from ropeval.data.columns import ColumnsWriter
 from ropeval.data.dataset import Dataset
 from ropeval.errors import UserError
-from ropeval.files import locked, read_npz, write_atomically, write_text
+from ropeval.files import locked, read_npz, remove_leftovers, remove_scratch, write_atomically, write_text
 from ropeval.policies import Policy
 from ropeval.version import __version__
 
@@ -69,12 +72,18 @@ def collect(
         _agree_on_plan(folder / "parts" / "plan.json", plan)
         log = {name: _log_stream(task, name, folder, located[name], seed) for name in task.writers}
         values = {name: _truth_stream(task, name, data, located[name], plan) for name in valued}
-        played = values.values() if task.truth == "played" else ()
-        missing = [(stream, recipe) for stream, recipe in played if not _truth_file(stream).exists()]
-        play_streams([*log.values(), *missing], pool, report)
-        _write_log(folder / "log", {name: stream for name, (stream, _) in log.items()}, plan)
-        truths = {name: _finish_truth(task, stream, loaded[name]) for name, (stream, _) in values.items()}
+        files = {name: _truth_file(stream) for name, (stream, _) in values.items()}
+        with contextlib.ExitStack() as held:
+            for name, (stream, recipe) in values.items():
+                if not held.enter_context(_alone_with(files[name])):
+                    values[name] = stream.elsewhere(folder / "parts" / f"truth-{name}"), recipe
+            played = values if task.truth == "played" else ()
+            missing = [values[name] for name in played if not files[name].exists()]
+            play_streams([*log.values(), *missing], pool, report)
+            _write_log(folder / "log", {name: stream for name, (stream, _) in log.items()}, plan)
+            truths = {name: _finish_truth(task, values[name][0], files[name], loaded[name]) for name in values}
         _copy_policies(folder / "policies", located)
+        remove_leftovers(folder, ["truth.json"])
         truth = make_truth(task.gamma, truths, task.judged)
         write_text(folder / "truth.json", truth.model_dump_json(indent=1) + "\n")
         shutil.rmtree(folder / "parts", ignore_errors=True)
@@ -157,8 +166,7 @@ def _write_log(folder: Path, streams: dict[str, Stream], plan: dict[str, Any]) -
         for name, s in streams.items()
     }
     left_out = {"lengths"} if plan["propensities"] else {"lengths", "log_probs"}
-    for half_written in folder.parent.glob(f".{folder.name}.{'?' * 8}"):  # by one that was killed: the lock is ours now
-        shutil.rmtree(half_written, ignore_errors=True)
+    remove_scratch(folder)  # of one that was killed: the lock is ours now
     with ColumnsWriter(folder, {**plan, "written_by": written, "ropeval": __version__}) as writer:
         for stream in streams.values():
             for part, episodes in stream.kept():
@@ -171,11 +179,8 @@ def _write_log(folder: Path, streams: dict[str, Stream], plan: dict[str, Any]) -
 def _copy_policies(folder: Path, located: dict[str, LocatedPolicy]) -> None:
     for source in located.values():
         if source.file is not None:
-            write_atomically(folder / source.file.name, partial(_copy, source.file))
-
-
-def _copy(source: Path, target: Path) -> None:
-    shutil.copyfile(source, target)
+            remove_leftovers(folder, [glob.escape(source.file.name)])
+            write_atomically(folder / source.file.name, partial(shutil.copyfile, source.file))
 
 
 # --- the true values ------------------------------------------------------------------------------------------
@@ -206,12 +211,21 @@ def _truth_file(stream: Stream) -> Path:
     return stream.folder.with_suffix(".json")
 
 
-def _finish_truth(task: Task, stream: Stream, policy: Policy) -> PolicyTruth:
-    path = _truth_file(stream)
+@contextlib.contextmanager
+def _alone_with(file: Path) -> Iterator[bool]:
+    """Whether a shared true value is ours to find. If not, another task's process plays the same episodes right now;
+    then we play them, too, elsewhere: whoever is first writes the file, and both would write the same."""
+    with locked(file.with_suffix(".lock")) as alone:
+        if alone:
+            remove_leftovers(file.parent, [file.name])
+        yield alone
+
+
+def _finish_truth(task: Task, stream: Stream, path: Path, policy: Policy) -> PolicyTruth:
     if not path.exists():
         truth = _answer(task, policy) if task.truth == "known" else stream_truth(stream, task.gamma, policy)
         write_text(path, truth.model_dump_json(indent=1) + "\n")
-        shutil.rmtree(stream.folder, ignore_errors=True)
+    shutil.rmtree(stream.folder, ignore_errors=True)
     return PolicyTruth.model_validate_json(path.read_text(encoding="utf-8"))
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.bench.data.episodes import make_environment, space_of
-from ropeval.bench.data.policy_files import sha256_of
+from ropeval.bench.data.policy_files import body_of, sha256_of
+from ropeval.bench.data.truth import standard_error
 from ropeval.errors import UserError
 from ropeval.files import write_atomically, write_text
 from ropeval.policies.policy import Space
@@ -130,7 +131,7 @@ def evolve(
     write_text(out / "curve.jsonl", "".join(json.dumps(line) + "\n" for line in curve))
     for number, (value, place) in enumerate(sorted(line_up, key=lambda entry: entry[0]["discounted"]), 1):
         measured = {"generation": place, **value, "measured_episodes": AGAIN * MEASURED}
-        _write(out / f"{_stem(env_id)}_{number}", network.arrays(means[place]), about | measured)
+        _write(out / f"{body_of(env_id).lower()}_{number}", network.arrays(means[place]), about | measured)
     return out
 
 
@@ -143,9 +144,9 @@ def measure(
     returns, discounted = (np.concatenate(values) for values in zip(*played, strict=True))
     return {
         "return": float(returns.mean()),
-        "return_se": float(returns.std(ddof=1) / len(returns) ** 0.5),
+        "return_se": standard_error(returns),
         "discounted": float(discounted.mean()),
-        "discounted_se": float(discounted.std(ddof=1) / len(discounted) ** 0.5),
+        "discounted_se": standard_error(discounted),
     }
 
 
@@ -208,7 +209,3 @@ def _write(stem: Path, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -
     path = stem.with_suffix(".npz")
     write_atomically(path, lambda temporary: np.savez_compressed(temporary, allow_pickle=False, **arrays))
     write_text(stem.with_suffix(".json"), json.dumps({"sha256": sha256_of(path), **about}, indent=1) + "\n")
-
-
-def _stem(env_id: str) -> str:
-    return env_id.rpartition(":")[2].rpartition("/")[2].partition("-v")[0].lower()

@@ -109,13 +109,13 @@ def _check_environment(path: Path, task: Task) -> None:
         trained_in = str(about.get("environment") or about.get("env_id") or wanted)
     except (OSError, ValueError, AttributeError):
         return
-    if _body(trained_in) != _body(wanted):
+    if body_of(trained_in) != body_of(wanted):
         raise UserError(
             f"task {task.name}: {path} is a policy of {trained_in}, says the description beside it, but the task "
             f"plays {wanted}; give a policy of {wanted}"
         )
 
 
-def _body(environment: str) -> str:
+def body_of(environment: str) -> str:
     """Hopper-v4 and Hopper-v5 are played by the same policies, and so is mine/Hopper-v0."""
     return environment.rpartition(":")[2].rpartition("/")[2].partition("-v")[0]

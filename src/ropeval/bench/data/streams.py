@@ -43,6 +43,10 @@ class Stream:
             except (UserError, KeyError, ValueError):  # damaged on the disk: it is played again
                 path.unlink()
 
+    def elsewhere(self, folder: Path) -> "Stream":
+        """The same episodes, played into another folder."""
+        return Stream(self.name, folder, self.wanted, self.unit)
+
     def path(self, start: int, stop: int) -> Path:
         return self.folder / f"{start:08d}-{stop:08d}.npz"
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, model_validator
 
 from ropeval.bench.data.episodes import Episode
 from ropeval.policies.policy import Policy
@@ -17,17 +17,13 @@ Floats = NDArray[np.float64]
 LARGEST_ERROR = 0.005  # of the range of true values; a larger standard error is flagged
 
 
-class Value(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
+class Value(BaseModel, frozen=True):
     value: float
     standard_error: float
 
 
-class PolicyTruth(BaseModel):
+class PolicyTruth(BaseModel, frozen=True):
     """What one policy is worth."""
-
-    model_config = ConfigDict(frozen=True)
 
     discounted: Value  # E Σ γ^t r_t from the first state on
     mean_reward: Value  # E Σ r_t / E T / (1 − γ), over episodes as the log has them
@@ -38,10 +34,8 @@ class PolicyTruth(BaseModel):
     name: str = ""
 
 
-class Truth(BaseModel):
+class Truth(BaseModel, frozen=True):
     """The true values of a task's policies, by name."""
-
-    model_config = ConfigDict(frozen=True)
 
     gamma: float
     policies: dict[str, PolicyTruth]
@@ -123,8 +117,8 @@ def policy_truth(summaries: Floats, gamma: float, name: str, sha256: str | None)
     # A ratio of two means: its standard error by the delta method.
     residuals = (returns - per_step * lengths) / lengths.mean()
     return PolicyTruth(
-        discounted=Value(value=float(discounted.mean()), standard_error=_standard_error(discounted)),
-        mean_reward=Value(value=float(per_step / (1 - gamma)), standard_error=_standard_error(residuals) / (1 - gamma)),
+        discounted=Value(value=float(discounted.mean()), standard_error=standard_error(discounted)),
+        mean_reward=Value(value=float(per_step / (1 - gamma)), standard_error=standard_error(residuals) / (1 - gamma)),
         mean_return=float(returns.mean()),
         mean_length=float(lengths.mean()),
         episodes=len(summaries),
@@ -133,5 +127,6 @@ def policy_truth(summaries: Floats, gamma: float, name: str, sha256: str | None)
     )
 
 
-def _standard_error(values: Floats) -> float:
+def standard_error(values: Floats) -> float:
+    """Of the mean."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("inf")

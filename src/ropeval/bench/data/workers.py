@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ropeval.bench.data.episodes import Player
 from ropeval.bench.data.policy_files import LocatedPolicy
@@ -75,7 +73,7 @@ def play_part(recipe: Recipe, start: int, stop: int, path: Path) -> Part:
     else:
         rows = [summarise_episode(episode, recipe.gamma, player.time_limit) for episode in episodes]
         arrays = {"summaries": np.array(rows), "lengths": np.array([int(row[2]) for row in rows])}
-    write_atomically(path, lambda temporary: _save(temporary, arrays))
+    write_atomically(path, lambda temporary: np.savez(temporary, allow_pickle=False, **arrays))
     return Part(start, stop, path, arrays["lengths"])
 
 
@@ -87,10 +85,6 @@ def _player(recipe: Recipe) -> Player:
     if key not in _players:
         _players[key] = Player(recipe.environment, recipe.policy.load(), recipe.max_steps)
     return _players[key]
-
-
-def _save(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    np.savez(path, allow_pickle=False, **arrays)
 
 
 @dataclass(frozen=True)

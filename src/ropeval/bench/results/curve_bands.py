@@ -1,6 +1,6 @@
 """Curves of many seeds as one line each: the interquartile mean at every step, with its bootstrap band."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -82,9 +82,7 @@ def settled(curve: Curve) -> bool:
     return not len(kept) or drift(kept.mean(axis=0)) is None
 
 
-def role(method: str, stage: str) -> Literal["encoder", "estimator", "other"]:
-    """Which part of `encoder+estimator` a stage trains; stages are named after their parts."""
+def stage_of(method: str, part: str) -> str:
+    """The stage that trains the `encoder` or the `estimator` of a method: it has the part's name."""
     encoder, _, estimator = method.rpartition("+")
-    if stage == encoder:
-        return "encoder"
-    return "estimator" if stage == estimator else "other"
+    return encoder if part == "encoder" else estimator

@@ -23,7 +23,7 @@ from typing import Any
 from ropeval.bench.data.task_data import EVALUATED
 from ropeval.bench.run.study import Group, Study, Unit, digest, read_study, slug
 from ropeval.errors import UserError
-from ropeval.files import locked, remove_leftovers, write_parquet, write_text
+from ropeval.files import locked, remove_leftovers, sole_writer, write_parquet, write_text
 
 # What may not change within one folder: such rows are never mixed.
 FIXED = ("protocol", "gamma", "draws", "key", "resample")
@@ -57,9 +57,10 @@ class Store:
         return study
 
     def create(self, study: Study, resume: bool) -> None:
-        """Start a folder, or go on in one."""
-        whole = self.check(study, resume)
-        write_text(self.folder / STUDY, json.dumps(whole.model_dump(), indent=1, ensure_ascii=False))
+        """Start a folder, or go on in one. Of several processes that do so, each adds to what the one before wrote."""
+        with sole_writer(self.folder / STUDY, patience=30.0):
+            whole = self.check(study, resume)
+            write_text(self.folder / STUDY, json.dumps(whole.model_dump(), indent=1, ensure_ascii=False))
 
     def study(self) -> Study:
         return read_study(self.folder)

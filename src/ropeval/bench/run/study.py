@@ -16,7 +16,7 @@ from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import BaseModel, Field, PositiveInt, ValidationError
 
 from ropeval.bench.data.task_data import EVALUATED
 from ropeval.bench.run.schema import BASELINES
@@ -29,10 +29,8 @@ MOST_MEMBERS = 1_000_000  # for one task
 Setting = Mapping[str, Any]  # "part.field" -> value, of what the grid varies
 
 
-class Study(BaseModel):
+class Study(BaseModel, frozen=True, extra="forbid"):
     """The fields of a study file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
     tasks: Annotated[list[str], Field(min_length=1)]  # names, or patterns such as d4rl/*

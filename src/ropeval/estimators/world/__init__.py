@@ -128,8 +128,8 @@ def lived(
 
 def initial_counts(problem: Problem, run: Run) -> Counts:
     """[M + 1, E]: each member starts where its own log's episodes do, the joint rollouts where all do."""
-    once = np.ones((run.members + 1, problem.dataset.num_episodes), np.int64)
-    return once if run.counts is None else np.concatenate([run.counts, once[:1]])
+    episodes = problem.dataset.num_episodes
+    return np.concatenate([run.held(episodes), np.ones((1, episodes), np.int64)])
 
 
 def first_states(problem: Problem, starts: Counts, count: int) -> NDArray[np.float32]:

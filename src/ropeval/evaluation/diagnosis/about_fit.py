@@ -27,6 +27,8 @@ SUPPORTED = (0.8, 0.3)  # share of the rollouts that the log speaks about, likew
 
 
 def divergence(e: Evidence) -> Finding | None:
+    if e.estimated.effective is not None and e.estimated.effective.size == 0.0:
+        return None  # nothing ran away: there is nothing to weigh, as the finding about the weights says
     lost, count = int(e.diverged.sum()), len(e.diverged)
     if lost:
         kept = "there is no estimate" if lost == count else "they are left out of the estimate"

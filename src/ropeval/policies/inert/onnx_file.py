@@ -96,7 +96,7 @@ class _Inspection:
             if field == TENSOR_EXTERNAL or (field == TENSOR_LOCATION and value != 0):
                 raise UserError(
                     f"{self.where}: its weights lie in another file, which is not followed; export it with the weights "
-                    "inside"
+                    "inside (torch.onnx.export: external_data=False)"
                 )
 
     # --- protobuf's wire format

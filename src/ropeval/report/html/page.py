@@ -33,43 +33,40 @@ class Section:
     intro: str = ""
     blocks: list[str | Chart] = field(default_factory=list)  # HTML that is safe already, and what is to be drawn
 
-    def text(self, words: str) -> "Section":
-        self.blocks.append(f"<p>{escape(words)}</p>")
+    def _add(self, *blocks: str | Chart) -> "Section":
+        self.blocks += blocks
         return self
 
+    def text(self, words: str) -> "Section":
+        return self._add(f"<p>{escape(words)}</p>")
+
     def heading(self, words: str) -> "Section":
-        self.blocks.append(f"<h3>{escape(words)}</h3>")
-        return self
+        return self._add(f"<h3>{escape(words)}</h3>")
 
     def code(self, words: str, label: str) -> "Section":
         """Text to copy, as it is; `label` says what it is to those who cannot see it."""
         box = f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(label)}">'
-        self.blocks.append(f"{box}<pre>{escape(words)}</pre></div>")
-        return self
+        return self._add(f"{box}<pre>{escape(words)}</pre></div>")
 
     def pairs(self, entries: Mapping[str, object]) -> "Section":
         """Names and their values."""
         rows = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in entries.items())
-        self.blocks.append(f"<dl>{rows}</dl>")
-        return self
+        return self._add(f"<dl>{rows}</dl>")
 
     def table(self, table: Table, row_headers: bool = True, whole: bool = False) -> "Section":
-        self.blocks.append(to_html(table, row_headers, whole))
-        return self
+        return self._add(to_html(table, row_headers, whole))
 
     def note(self, note: Note) -> "Section":
-        self.blocks.append(note.html())
-        return self
+        return self._add(note.html())
 
     def chart(self, chart: Chart) -> "Section":
         """All panels in one picture."""
-        self.blocks.append(chart)
-        return self
+        return self._add(chart)
 
     def panels(self, chart: Chart) -> "Section":
         """A small picture for each panel, side by side where there is room, under one legend."""
-        self.blocks += [legend_html(chart.legend), '<div class="side">', *chart.apart(), "</div>", numbers_html(chart)]
-        return self
+        side = ('<div class="side">', *chart.apart(), "</div>")
+        return self._add(legend_html(chart.legend), *side, numbers_html(chart))
 
 
 @dataclass

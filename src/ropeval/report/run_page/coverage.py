@@ -3,7 +3,7 @@
 import numpy as np
 
 from ropeval.evaluation.result import Coverage
-from ropeval.report.chart import Chart, Entry, Kind, Panel, Series
+from ropeval.report.chart import Chart, Entry, Panel
 from ropeval.report.labels import shown
 from ropeval.report.run_page.legend import LOG, policy_legend
 from ropeval.report.run_page.outcome import Outcome
@@ -16,10 +16,16 @@ def distance_chart(outcome: Outcome) -> Chart:
     """Shares of state-action pairs that have a logged neighbour within a distance."""
     legend = policy_legend([c.policy for c in outcome.coverage])
     first = outcome.coverage[0]
-    drawn = [_shares(first.log_distances, first.levels, LOG)]
-    drawn += [_shares(c.policy_distances, c.levels, legend[c.policy]) for c in outcome.coverage]
+    drawn = [LOG.series(np.array(first.log_distances), np.array(first.levels))]
+    drawn += [legend[c.policy].series(np.array(c.policy_distances), np.array(c.levels)) for c in outcome.coverage]
     # The last few per cent lie far out in any log: they are in the table, and within reach of the mouse.
-    bulk = [d for c in outcome.coverage for far in (c.log_distances, c.policy_distances) for d in _bulk(c, far)]
+    bulk = [
+        distance
+        for c in outcome.coverage
+        for level, *both in zip(c.levels, c.log_distances, c.policy_distances, strict=True)
+        for distance in both
+        if level <= c.spread_level
+    ]
     told = ". ".join(f"{c.policy}: {c.outside:.0%} outside" for c in outcome.coverage)
     rows: list[list[Value]] = [["the log itself", 1 - first.spread_level, *first.log_distances]]
     rows += [[c.policy, c.outside, *c.policy_distances] for c in outcome.coverage]
@@ -38,14 +44,6 @@ def distance_chart(outcome: Outcome) -> Chart:
         alt=f"How far the policies' actions lie from logged ones. {told}.",
         table=Table(["policy", "outside", *(f"{level:.0%} within" for level in first.levels)], rows),
     )
-
-
-def _bulk(found: Coverage, distances: list[float]) -> list[float]:
-    return [d for level, d in zip(found.levels, distances, strict=True) if level <= found.spread_level]
-
-
-def _shares(distances: list[float], levels: list[float], who: Entry) -> Series:
-    return Series(who.group, who.style, np.array(distances), np.array(levels), label=who.label)
 
 
 def map_chart(outcome: Outcome) -> Chart | None:
@@ -71,10 +69,12 @@ def _map(found: Coverage, who: Entry) -> Panel:
         f"{len(found.policy_points)} state-action pairs of {found.policy} over {len(found.log_points)} logged ones; "
         f"{found.outside:.0%} of the policy's pairs lie outside."
     )
-    drawn = [_points(found.log_points, LOG, "logged", "cloud"), _points(found.policy_points, who, who.label, "dots")]
+    drawn = [
+        LOG.series(*_axes(found.log_points), label="logged", kind="cloud"),
+        who.series(*_axes(found.policy_points), kind="dots"),
+    ]
     return Panel(f"{shown(found.policy)}: {found.outside:.0%} outside", drawn, alt=alt)
 
 
-def _points(points: list[list[float]], who: Entry, label: str, kind: Kind) -> Series:
-    x, y = (np.array([p[axis] if len(p) > axis else 0.0 for p in points]) for axis in (0, 1))
-    return Series(who.group, who.style, x, y, kind=kind, label=label)
+def _axes(points: list[list[float]]) -> list[np.ndarray]:
+    return [np.array([p[axis] if len(p) > axis else 0.0 for p in points]) for axis in (0, 1)]

@@ -9,8 +9,7 @@ from ropeval.report.labels import number
 from ropeval.report.run_page.outcome import BASELINES, Outcome, findings, worst
 from ropeval.report.versus import versus_sentence
 
-PLURALS = {"severe": "severe findings", "warning": "warnings", "note": "notes"}
-SINGULARS = {"severe": "severe finding", "warning": "warning", "note": "note"}
+SPOKEN = {"severe": "severe finding", "warning": "warning"}  # what is counted in the sentence, worst first
 
 
 def headline_answers(outcome: Outcome) -> list[Answer]:
@@ -95,13 +94,9 @@ def answer(outcome: Outcome) -> str:
         )
         if probability is not None:
             sentence += f", and is the best of them with {_chance(probability)}"
+    over_log = f"; that is {versus_sentence(best.versus_log)}" if best.versus_log is not None else ""
     relied = f"; {first.verdict.sentence}" if first.verdict else ""
-    return f"{sentence}{_over_log(best)}{relied}; {_against(outcome, best)}."
-
-
-def _over_log(best: Estimate) -> str:
-    """Against what was done, where there is something to compare."""
-    return f"; that is {versus_sentence(best.versus_log)}" if best.versus_log is not None else ""
+    return f"{sentence}{over_log}{relied}; {_against(outcome, best)}."
 
 
 def _chance(probability: float) -> str:
@@ -117,24 +112,17 @@ def _sure(estimate: Estimate, chosen: Answer) -> str:
     return ""
 
 
-def _severe(outcome: Outcome, policy: str, method: str) -> bool:
-    return any(f.severity == SEVERITIES[0] for e in outcome.of(policy) if e.method == method for f in findings(e))
-
-
 def _against(outcome: Outcome, best: Estimate) -> str:
     """What speaks against the number that the sentence gives, and against no other."""
     counts = Counter(f.severity for f in findings(best) if f.code != "disagreement")
-    told = [
-        f"{counts[s]} {(SINGULARS if counts[s] == 1 else PLURALS)[s]}" for s in SEVERITIES if s != "note" and counts[s]
-    ]
+    told = [f"{counts[s]} {word}{'s' if counts[s] > 1 else ''}" for s, word in SPOKEN.items() if counts[s]]
     others = contradicting(best)
     words = []
     if told:
-        words.append(
-            f"{' and '.join(told)} {'speaks' if told[0].startswith('1 ') and len(told) == 1 else 'speak'} against it"
-        )
+        words.append(f"{' and '.join(told)} {'speaks' if sum(counts[s] for s in SPOKEN) == 1 else 'speak'} against it")
     if others:
-        one, doubtful = len(others) == 1, all(_severe(outcome, best.policy, name) for name in others)
+        severe = {e.method for e in outcome.of(best.policy) if any(f.severity == SEVERITIES[0] for f in findings(e))}
+        one, doubtful = len(others) == 1, severe.issuperset(others)
         own = f" but {'has' if one else 'have'} severe findings of {'its' if one else 'their'} own" if doubtful else ""
         words.append(f"{' and '.join(others)} {'contradicts' if one else 'contradict'} it{own}")
     return ", and ".join(words) or "no warning speaks against it"

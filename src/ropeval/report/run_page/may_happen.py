@@ -70,16 +70,15 @@ def what_it_is(found: Sequence[Estimate]) -> str:
 def returns_chart(found: Sequence[Estimate], legend: dict[str, Entry]) -> Chart:
     drawn, rows = list[Series](), list[list[Value]]()
     for e in found:
-        told, who = e.extras["returns"], legend[e.policy]
-        drawn.append(Series(who.group, who.style, _array(told["values"]), _array(told["shares"]), label=who.label))
+        told = e.extras["returns"]
+        drawn.append(legend[e.policy].series(_array(told["values"]), _array(told["shares"])))
         rows.append([e.policy, *told["values"]])
     shares = found[0].extras["returns"]["shares"]
     below = next((e.extras["risk"]["below"] for e in found if (e.extras.get("risk") or {}).get("below")), None)
     seen = np.concatenate([series.x for series in drawn] + ([np.array([below["threshold"]])] if below else []))
     room = 0.03 * (float(np.ptp(seen)) or 1.0)
     if below:
-        line = np.full(2, below["threshold"])
-        drawn.append(Series(THRESHOLD.group, THRESHOLD.style, line, np.array([0.0, 1.0])))
+        drawn.append(THRESHOLD.series(np.full(2, below["threshold"]), np.array([0.0, 1.0])))
     middle = shares.index(0.5)
     told_alt = ". ".join(
         f"{e.policy}: half earn at most {number(e.extras['returns']['values'][middle])}" for e in found
@@ -105,11 +104,11 @@ def survival_chart(found: Sequence[Estimate], legend: dict[str, Entry]) -> Chart
     if not known:
         return None
     first = known[0].extras["survival"]
-    drawn = [Series(LOG.group, LOG.style, _array(first["steps"]), _array(first["log"]))]
+    drawn = [LOG.series(_array(first["steps"]), _array(first["log"]))]
     rows: list[list[Value]] = [["the log itself", *_some(first["log"])]]
     for e in known:
-        told, who = e.extras["survival"], legend[e.policy]
-        drawn.append(Series(who.group, who.style, _array(told["steps"]), _array(told["share"]), label=who.label))
+        told = e.extras["survival"]
+        drawn.append(legend[e.policy].series(_array(told["steps"]), _array(told["share"])))
         rows.append([e.policy, *_some(told["share"])])
     return Chart(
         slug="survival",
@@ -134,10 +133,10 @@ def starts_chart(found: Sequence[Estimate], legend: dict[str, Entry]) -> Chart |
         return None
     panels, rows = [], list[list[Value]]()
     for e in known:
-        told, who = e.extras["by_start"], legend[e.policy]
+        told = e.extras["by_start"]
         values = _array(told["values"])
         alt = f"{e.policy}: from {number(values.min())} to {number(values.max())}, by {told['column']}."
-        dots = Series(who.group, who.style, _array(told["at"]), values, kind="dots", label=who.label)
+        dots = legend[e.policy].series(_array(told["at"]), values, kind="dots")
         panels.append(Panel(f"{shown(e.policy)}: by {shown(told['column'])}", [dots], alt=alt))
         spread = np.quantile(values, [0.1, 0.5, 0.9]).tolist()
         rows.append([e.policy, told["column"], told["explained"], told["states"], told["rollouts"], *spread])
@@ -161,13 +160,12 @@ def paths_chart(found: Sequence[Estimate], legend: dict[str, Entry]) -> Chart | 
     known, panels, rows = found[:MOST_POLICIES], list[Panel](), list[list[Value]]()
     steps = _array(found[0].extras["paths"]["steps"])
     for place, column in enumerate(found[0].extras["paths"]["columns"]):
-        drawn = [Series(LOG.group, LOG.style, steps, *_bands(column, "log_"))]
+        drawn = [LOG.series(steps, *_bands(column, "log_"))]
         rows.append([column["name"], "the log itself", *_some(column["log_mean"])])
         for e in known:
-            own, who = e.extras["paths"]["columns"][place], legend[e.policy]
-            mean, low, high = _bands(own)
-            low, high = (low, high) if len(known) <= MOST_BANDS else (None, None)
-            drawn.append(Series(who.group, who.style, steps, mean, low, high, label=who.label))
+            own = e.extras["paths"]["columns"][place]
+            mean, *band = _bands(own)
+            drawn.append(legend[e.policy].series(steps, mean, *(band if len(known) <= MOST_BANDS else ())))
             rows.append([column["name"], e.policy, *_some(own["mean"])])
         panels.append(Panel(shown(column["name"]), drawn))
     return Chart(
@@ -198,6 +196,10 @@ def replay_chart(found: Sequence[Estimate]) -> Chart | None:
     rows: list[list[Value]] = [
         [r["steps"], r["episodes"], r["logged"], r["predicted"], r["error"], r["logged_std"]] for r in told
     ]
+    drawn = [
+        LOG.series(steps, logged, kind="points"),
+        SIMULATOR.series(steps, predicted, predicted - error, predicted + error, kind="points"),
+    ]
     return Chart(
         slug="replays",
         title="Replayed episodes",
@@ -209,23 +211,7 @@ def replay_chart(found: Sequence[Estimate]) -> Chart | None:
             else ": step by step from logged states, since what happens by chance would not be the same again."
         )
         + " A bar is how far single episodes are off, on average.",
-        panels=[
-            Panel(
-                "",
-                [
-                    Series(LOG.group, LOG.style, steps, logged, kind="points"),
-                    Series(
-                        SIMULATOR.group,
-                        SIMULATOR.style,
-                        steps,
-                        predicted,
-                        predicted - error,
-                        predicted + error,
-                        "points",
-                    ),
-                ],
-            )
-        ],
+        panels=[Panel("", drawn)],
         legend=[LOG, SIMULATOR],
         x_label="steps",
         y_label="reward per step",
@@ -239,11 +225,8 @@ def replay_chart(found: Sequence[Estimate]) -> Chart | None:
     )
 
 
-def _bands(
-    column: dict[str, list[float | None]], prefix: str = ""
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    mean, low, high = (_array(column[prefix + key]) for key in ("mean", "low", "high"))
-    return mean, low, high
+def _bands(column: dict[str, list[float | None]], prefix: str = "") -> list[np.ndarray]:
+    return [_array(column[prefix + key]) for key in ("mean", "low", "high")]
 
 
 def _array(values: Sequence[float | None]) -> np.ndarray:

@@ -51,6 +51,18 @@ class Outcome:
         return [e for e in self.estimates if e.policy == policy]
 
 
+def facts(outcome: Outcome, members: bool = True) -> list[str]:
+    """What was asked of what, in a few words each."""
+    about, first = outcome.about, outcome.estimates[0] if outcome.estimates else None
+    episodes = {e.interval.episodes for e in outcome.estimates if e.interval}
+    told = [f"log: {Path(str(about['log'])).name}"] if about.get("log") else []
+    told += [f"{max(episodes):,} episodes"] if episodes else []
+    told += [f"γ = {about['gamma']}"] if "gamma" in about else []
+    told += [f"first {first.config['horizon']:,} steps"] if first and first.config.get("horizon") else []
+    told += [f"{about['members']} members per estimate"] if members and "members" in about else []
+    return told + ([f"SHA-256 {first.data_sha256[:12]}…"] if first else [])
+
+
 def findings(estimate: Estimate) -> list[Finding]:
     """The diagnosis; results from before there was one have plain sentences instead."""
     plain = [Finding("", "warning", sentence, "") for sentence in estimate.warnings]

@@ -15,7 +15,7 @@ from ropeval.report.run_page.coverage import distance_chart, map_chart
 from ropeval.report.run_page.headline import answer, best_first, headline_method, short_answer
 from ropeval.report.run_page.may_happen import add_may_happen, simulated
 from ropeval.report.run_page.notes import notes
-from ropeval.report.run_page.outcome import Outcome, read_outcome
+from ropeval.report.run_page.outcome import Outcome, facts, read_outcome
 from ropeval.report.run_page.training import MOST_POLICIES, estimates_chart, feature_chart, feature_table, loss_chart
 from ropeval.report.run_page.values import values_chart
 from ropeval.report.run_page.verdicts import verdicts_table
@@ -44,11 +44,12 @@ def draw_curves(folder: Path) -> None:
     outcome = read_outcome(folder)
     chart = estimates_chart(outcome)
     if chart is not None:
-        draw(chart, folder, ["png"], f"{' · '.join(_facts(outcome))} · ropeval {__version__}")
+        draw(chart, folder, ["png"], f"{' · '.join(facts(outcome))} · ropeval {__version__}")
 
 
 def run_page(outcome: Outcome) -> Page:
-    page = Page(f"What would {_named(outcome.policies)} earn?", short_answer(outcome), _facts(outcome))
+    who = outcome.policies[0] if len(outcome.policies) == 1 else f"these {len(outcome.policies)} policies"
+    page = Page(f"What would {who} earn?", short_answer(outcome), facts(outcome))
     _add_values(page, outcome)
     _add_groups(page, outcome)
     _add_warnings(page, outcome)
@@ -60,27 +61,6 @@ def run_page(outcome: Outcome) -> Page:
     _add_configuration(page, outcome)
     _add_citation(page, outcome)
     return page
-
-
-def _named(policies: list[str]) -> str:
-    return policies[0] if len(policies) == 1 else f"these {len(policies)} policies"
-
-
-def _facts(outcome: Outcome) -> list[str]:
-    about, first = outcome.about, outcome.estimates[0] if outcome.estimates else None
-    facts = [f"log: {Path(str(about['log'])).name}"] if about.get("log") else []
-    episodes = {e.interval.episodes for e in outcome.estimates if e.interval}
-    if episodes:
-        facts.append(f"{max(episodes):,} episodes")
-    if "gamma" in about:
-        facts.append(f"γ = {about['gamma']}")
-    if first is not None and first.config.get("horizon"):
-        facts.append(f"first {first.config['horizon']:,} steps")
-    if "members" in about:
-        facts.append(f"{about['members']} members per estimate")
-    if first is not None:
-        facts.append(f"SHA-256 {first.data_sha256[:12]}…")
-    return facts
 
 
 def _add_values(page: Page, outcome: Outcome) -> None:

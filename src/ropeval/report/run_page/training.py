@@ -58,12 +58,10 @@ def _panel(outcome: Outcome, policy: str, learned: list[tuple[Estimate, Curve]])
     drawn = [_series(legend[e.method].style, e, thinned(curve)) for e, curve in learned]
     curved = {e.method for e, _ in learned}
     marks = [
-        Mark(e.method, legend[e.method].style, e.value)
-        for e in outcome.of(policy)
-        if e.value is not None and e.method not in curved
+        legend[e.method].mark(e.value) for e in outcome.of(policy) if e.value is not None and e.method not in curved
     ]
     if policy in outcome.truth:
-        marks.append(Mark(TRUTH.group, TRUTH.style, outcome.truth[policy]))
+        marks.append(TRUTH.mark(outcome.truth[policy]))
     told = "; ".join(
         f"{e.method} ends at {number(e.value)}" if e.value is not None else f"{e.method} diverges" for e, _ in learned
     )

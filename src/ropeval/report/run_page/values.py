@@ -1,9 +1,11 @@
 """All policies, all methods, one picture: where each estimate lies and how sure it is."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ropeval.evaluation.result import Estimate
-from ropeval.report.chart import Chart, Entry, Mark, Panel, Series
+from ropeval.report.chart import Chart, Entry, Panel, Series
 from ropeval.report.labels import number, shown
 from ropeval.report.run_page.legend import TRUTH, extent, method_legend
 from ropeval.report.run_page.outcome import Outcome
@@ -14,12 +16,12 @@ SPOKEN = 16  # estimates that the description names one by one
 
 def values_chart(outcome: Outcome) -> Chart:
     """Policies from top to bottom as they were named, methods in rows below each name."""
-    legend = method_legend(outcome)
+    legend = {name: _barred(entry) for name, entry in method_legend(outcome).items()}
     panels = []
     for policy in outcome.policies:
         drawn = [_series(e, legend) for e in outcome.of(policy) if e.value is not None]
         true = outcome.truth.get(policy)
-        panels.append(Panel(policy, drawn, [] if true is None else [Mark(TRUTH.group, TRUTH.style, true, "x")]))
+        panels.append(Panel(policy, drawn, [] if true is None else [TRUTH.mark(true, "x")]))
     return Chart(
         slug="values",
         title="Estimates with intervals",
@@ -35,18 +37,17 @@ def values_chart(outcome: Outcome) -> Chart:
     )
 
 
+def _barred(entry: Entry) -> Entry:
+    """As it is drawn here: a sign on a solid bar, whatever its curves look like."""
+    return replace(entry, marker=True, style=entry.style._replace(dash="solid"))
+
+
 def _series(estimate: Estimate, legend: dict[str, Entry]) -> Series:
-    low, high = extent(estimate) or (np.nan, np.nan)
-    return Series(
-        estimate.method,
-        legend[estimate.method].style,
-        np.array([estimate.value]),
-        np.array([float(list(legend).index(estimate.method))]),
-        np.array([low]),
-        np.array([high]),
-        kind="points",
-        words=[f"{shown(estimate.policy)}, {estimate.method}: {_in_words(estimate)}"],
-    )
+    ends = extent(estimate) or (np.nan, np.nan)
+    place = float(list(legend).index(estimate.method))
+    words = [f"{shown(estimate.policy)}, {estimate.method}: {_in_words(estimate)}"]
+    numbers = (np.array([one]) for one in (estimate.value, place, *ends))
+    return legend[estimate.method].series(*numbers, kind="points", words=words)
 
 
 def _in_words(estimate: Estimate) -> str:
@@ -55,7 +56,7 @@ def _in_words(estimate: Estimate) -> str:
 
 def _interval_in_words(estimate: Estimate) -> str:
     if estimate.value is None:
-        return "diverged"
+        return estimate.without_value
     value = number(estimate.value)
     if estimate.interval is not None:
         ends = f"{number(estimate.interval.low)} … {number(estimate.interval.high)}"
@@ -93,7 +94,7 @@ def _caption(outcome: Outcome) -> str:
         bars.append("Where there is no interval, a bar spans the lowest and the highest member.")
     lost = [f"{e.policy} by {e.method}" for e in outcome.estimates if e.value is None]
     if lost:
-        bars.append(f"Diverged, and therefore not drawn: {', '.join(lost)}.")
+        bars.append(f"Without an estimate, and therefore not drawn: {', '.join(lost)}.")
     far = [entry.group for entry in method_legend(outcome).values() if not entry.shown]
     if far:
         bars.append(f"Hidden at first, since its scale would flatten the rest: {', '.join(far)}.")
@@ -107,7 +108,7 @@ def _table(outcome: Outcome) -> Table:
     rows: list[list[Value]] = []
     for e in outcome.estimates:
         low, high = (e.interval.low, e.interval.high) if e.interval else (None, None)
-        value = "diverged" if e.value is None else number(e.value)
+        value = e.without_value if e.value is None else number(e.value)
         rows.append([e.policy, e.method, value, low, high, e.lowest, e.highest])
         if told:
             rows[-1] += [e.extras.get("support"), e.extras.get("fallback")]

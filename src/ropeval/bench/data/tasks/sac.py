@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-from ropeval.bench.data.tasks.task import PolicySource, paper_task
+from ropeval.bench.data.tasks.task import PolicySource, Task, paper_task
 
 
 def shipped(name: str) -> PolicySource:
@@ -10,15 +10,21 @@ def shipped(name: str) -> PolicySource:
     return PolicySource(spec=str(files("ropeval.bench.data") / "policies" / f"{name}.npz"), mode="stochastic")
 
 
+def half_and_half(name: str, environment: str, evaluated: PolicySource, behaviour: PolicySource, about: str) -> Task:
+    """100K transitions as in the paper's own datasets."""
+    return paper_task(
+        name=name, environment=environment, evaluated=evaluated, behaviour=behaviour,
+        mixture=("evaluated", "behaviour"), transitions=100_000, family="locomotion",
+        about=f"half π_e, half π_b; {about}",
+    )  # fmt: skip
+
+
 TASKS = [
-    paper_task(
-        name="sac/hopper",
-        environment="Hopper-v4",
-        evaluated=shipped("hopper_sac_final"),
-        behaviour=shipped("hopper_sac_early"),
-        mixture=("evaluated", "behaviour"),
-        transitions=100_000,
-        family="locomotion",
-        about="half π_e, half π_b; own SAC policies, shipped: needs no download",
+    half_and_half(
+        "sac/hopper",
+        "Hopper-v4",
+        shipped("hopper_sac_final"),
+        shipped("hopper_sac_early"),
+        "own SAC policies, shipped: needs no download",
     ),
 ]

@@ -4,7 +4,7 @@ Split: every second policy is for testing. The log by the good policy is for tes
 bad policies, and what was chosen on even logs has to stand there, too.
 """
 
-from ropeval.bench.data.tasks.task import PolicySource, Split, Task
+from ropeval.bench.data.tasks.task import PolicySource, Split, Task, every_second, world_id
 
 NAMES = ("worst", "weak", "fair", "good", "best")
 LOGS: dict[str, tuple[str, int, bool, Split, str]] = {  # writer, steps, propensities, split, in words
@@ -18,9 +18,9 @@ LOGS: dict[str, tuple[str, int, bool, Split, str]] = {  # writer, steps, propens
 TASKS = [
     Task(
         name=f"suite/bandit-{name}",
-        environment="ropeval.bench.data.worlds.environments:ropeval/Bandit-v0",
+        environment=world_id("Bandit-v0"),
         policies={n: PolicySource(spec=f"ropeval.bench.data.worlds.bandit:policies.{n}") for n in NAMES},
-        judged={name: "test" if place % 2 else "dev" for place, name in enumerate(NAMES)},
+        judged=every_second(NAMES),
         writers={writer: 1},
         episodes=episodes,
         propensities=propensities,

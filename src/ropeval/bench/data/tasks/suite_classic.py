@@ -14,7 +14,7 @@ testing altogether: an environment that no choice among methods has seen.
 
 from importlib.resources import files
 
-from ropeval.bench.data.tasks.task import PolicySource, Task
+from ropeval.bench.data.tasks.task import PolicySource, Task, every_second, world_id
 
 POLICIES = files("ropeval.bench.data") / "policies" / "classic"
 JUDGED = ("1", "2", "3", "4", "5", "6")  # from weak to strong
@@ -44,9 +44,9 @@ def _policies(environment: str) -> dict[str, PolicySource]:
 TASKS = [
     Task(
         name=f"suite/{body}-{kind}-{size}",
-        environment=f"ropeval.bench.data.worlds.environments:ropeval/{environment}",
+        environment=world_id(environment),
         policies=_policies(environment),
-        judged={name: "test" if place % 2 else "dev" for place, name in enumerate(JUDGED)},
+        judged=every_second(JUDGED),
         writers=writers,
         transitions=transitions,
         gamma=gamma,

@@ -3,7 +3,7 @@
 Split: every second policy is for testing.
 """
 
-from ropeval.bench.data.tasks.task import PolicySource, Task
+from ropeval.bench.data.tasks.task import PolicySource, Task, every_second, world_id
 
 NAMES = ("weakest", "weak", "fair", "good", "best")
 LOGS = {  # writers, steps, in words
@@ -20,9 +20,9 @@ def _policy(name: str) -> PolicySource:
 TASKS = [
     Task(
         name=f"suite/linear-{name}",
-        environment="ropeval.bench.data.worlds.environments:ropeval/LinearQuadratic-v0",
+        environment=world_id("LinearQuadratic-v0"),
         policies={n: _policy(n) for n in (*NAMES, "noise")} | {"random": _policy("noise")},
-        judged={name: "test" if place % 2 else "dev" for place, name in enumerate(NAMES)},
+        judged=every_second(NAMES),
         writers=writers,
         transitions=transitions,
         gamma=0.95,

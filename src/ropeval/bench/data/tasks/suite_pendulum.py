@@ -5,14 +5,14 @@ Split: two policies each; `lazy` and `cautious` are for testing.
 
 from importlib.resources import files
 
-from ropeval.bench.data.tasks.task import PolicySource, Task
+from ropeval.bench.data.tasks.task import PolicySource, Task, world_id
 
 _POLICIES = files("ropeval.demo") / "policies"
 
 TASKS = [
     Task(
         name="suite/pendulum-demo",
-        environment="ropeval.bench.data.worlds.environments:ropeval/Pendulum-v1",
+        environment=world_id("Pendulum-v1"),
         policies={
             name: PolicySource(spec=str(_POLICIES / f"{name}.npz"), mode="stochastic")
             for name in ("lazy", "spinner", "cautious", "swingup")

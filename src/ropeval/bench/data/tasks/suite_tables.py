@@ -7,7 +7,7 @@ Split: of every world's policies every second one is for testing, so that both h
 epidemic is for testing altogether: a world that no choice among methods has seen.
 """
 
-from ropeval.bench.data.tasks.task import PolicySource, Split, Task
+from ropeval.bench.data.tasks.task import PolicySource, Split, Task, every_second, world_id
 
 WORLDS: dict[str, tuple[str, float, Split, tuple[str, ...]]] = {
     "icu": ("ICU", 0.99, "dev", ("weakest", "weak", "fair", "good", "strong", "best")),
@@ -22,9 +22,9 @@ def _task(world: str, kind: str, episodes: int, writers: dict[str, int], propens
     environment, gamma, split, names = WORLDS[world]
     return Task(
         name=f"suite/{world}-{kind}",
-        environment=f"ropeval.bench.data.worlds.environments:ropeval/{environment}-v0",
+        environment=world_id(f"{environment}-v0"),
         policies={n: PolicySource(spec=f"ropeval.bench.data.worlds.{world}:policies.{n}") for n in names},
-        judged={name: "test" if place % 2 else "dev" for place, name in enumerate(names)},
+        judged=every_second(names),
         writers=writers,
         episodes=episodes,
         propensities=propensities,

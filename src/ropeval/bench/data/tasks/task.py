@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator, model_validator
+from pydantic import BaseModel, Field, PositiveInt, field_validator, model_validator
 
 from ropeval.policies.policy import Mode
 
@@ -13,10 +13,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)+")  # it becomes
 POLICY_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
-class PolicySource(BaseModel):
+class PolicySource(BaseModel, frozen=True, extra="forbid"):
     """A policy of a task: a word for `load_policy`, or a published file that has to be fetched first."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     spec: str = ""  # FILE.npz, package.module:name, uniform …; empty where `files` says what to look for
     files: dict[str, str] = {}  # name of a file that is accepted → its sha256; any one of them is enough
@@ -34,10 +32,8 @@ class PolicySource(BaseModel):
 RANDOM = PolicySource(spec="uniform")
 
 
-class Task(BaseModel):
+class Task(BaseModel, frozen=True, extra="forbid"):
     """One log and the questions asked of it. Anything that changes its rows needs a new version."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str  # group/name
     environment: str  # Gymnasium's id; `module:Id` imports the module first
@@ -50,9 +46,7 @@ class Task(BaseModel):
     gamma: Annotated[float, Field(ge=0, lt=1)] = 0.99
     truth: Literal["played", "known"] = "played"  # known: the environment answers by itself, see `truth.KnowsAnswer`
     truth_episodes: PositiveInt = 300  # as the paper
-    value_steps: PositiveInt | None = (
-        None  # longer episodes for the discounted truth, where the time limit cuts it short
-    )
+    value_steps: PositiveInt | None = None  # longer episodes, where the time limit cuts the discounted truth short
     references: tuple[str, ...] = ("random",)  # whose true values are kept besides those of the judged
     family: str = "other"  # tables are also made family by family
     split: Split = "dev"  # test: the whole task is, whatever `judged` says of a policy
@@ -112,6 +106,16 @@ class Task(BaseModel):
     def folder(self) -> str:
         """Where its data lie below the data folder."""
         return f"{self.name}/v{self.version}"
+
+
+def every_second(names: Sequence[str]) -> dict[str, Split]:
+    """Policies from weak to strong, parted so that both halves reach from weak to strong."""
+    return {name: "test" if place % 2 else "dev" for place, name in enumerate(names)}
+
+
+def world_id(name: str) -> str:
+    """An environment of `bench.data.worlds`, by Gymnasium's id."""
+    return f"ropeval.bench.data.worlds.environments:ropeval/{name}"
 
 
 def paper_task(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, qmc
 
-from ropeval.bench.data.truth import Answer
+from ropeval.bench.data.truth import Answer, standard_error
 from ropeval.bench.data.worlds.lineup import Lineup
 from ropeval.errors import UserError
 from ropeval.policies.discrete import CategoricalMLP
@@ -44,7 +44,7 @@ def answer(policy: Policy) -> Answer:
     """E Σ_a π(a|x) r(x, a), x ~ N(0, I), over shifted Sobol points; the shifts tell the error."""
     means = np.array([_integral(policy, shift) for shift in range(SHIFTS)])
     value = float(means.mean())
-    return Answer(value, value, 1.0, float(means.std(ddof=1) / SHIFTS**0.5))
+    return Answer(value, value, 1.0, standard_error(means))
 
 
 def _integral(policy: Policy, shift: int) -> float:

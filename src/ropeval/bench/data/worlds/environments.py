@@ -18,7 +18,24 @@ from ropeval.policies.policy import Policy
 Observation = NDArray[np.float32]
 
 
-class TableWorld(gymnasium.Env[Observation, int]):
+class World(gymnasium.Env[Observation, Any]):
+    """One of ours: it tells how it begins, and what is seen."""
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._state = self._start()
+        return self._observe(), {}
+
+    def _start(self) -> Any:
+        raise NotImplementedError
+
+    def _observe(self) -> Observation:
+        return np.asarray(self._state, np.float32)
+
+
+class TableWorld(World):
     """A table, played."""
 
     def __init__(self, world: Callable[[], Table]) -> None:
@@ -27,12 +44,8 @@ class TableWorld(gymnasium.Env[Observation, int]):
         self.observation_space = Box(seen.min(axis=0).astype(np.float32), seen.max(axis=0).astype(np.float32))
         self.action_space: Any = Discrete(self._table.P.shape[1])
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
-        super().reset(seed=seed)
-        self._state = self._draw(self._table.d0)
-        return self._observe(), {}
+    def _start(self) -> int:
+        return self._draw(self._table.d0)
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         before, self._state = self._state, self._draw(self._table.P[self._state, action])
@@ -50,47 +63,39 @@ class TableWorld(gymnasium.Env[Observation, int]):
         return self._table.observations[self._state].astype(np.float32)
 
 
-class Bandit(gymnasium.Env[Observation, int]):
+class Bandit(World):
     """A context, an action, a reward, the end."""
 
     observation_space = Box(-np.inf, np.inf, (bandit.CONTEXT,))
     action_space: Any = Discrete(bandit.ACTIONS)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
-        super().reset(seed=seed)
-        self._context = self.np_random.standard_normal(bandit.CONTEXT)
-        return self._context.astype(np.float32), {}
+    def _start(self) -> NDArray[np.float64]:
+        return self.np_random.standard_normal(bandit.CONTEXT)
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        mean = bandit.mean_rewards(self._context[None])[0, action]
+        mean = bandit.mean_rewards(self._state[None])[0, action]
         reward = float(mean + bandit.NOISE * self.np_random.standard_normal())
-        return self._context.astype(np.float32), reward, True, False, {}
+        return self._observe(), reward, True, False, {}
 
     def answer(self, policy: Policy, gamma: float, time_limit: int) -> Answer:
         return bandit.answer(policy)
 
 
-class LinearQuadratic(gymnasium.Env[Observation, NDArray[np.float32]]):
+class LinearQuadratic(World):
     """Two carts and a spring. It never ends by itself."""
 
     observation_space = Box(-np.inf, np.inf, (4,))
     action_space = Box(-linear.LARGEST, linear.LARGEST, (2,))
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
-        super().reset(seed=seed)
-        self._state = np.sqrt(np.diag(linear.START)) * self.np_random.standard_normal(4)
-        return self._state.astype(np.float32), {}
+    def _start(self) -> NDArray[np.float64]:
+        return np.asarray(np.sqrt(np.diag(linear.START)) * self.np_random.standard_normal(4))
 
     def step(self, action: NDArray[np.float32]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         push = np.asarray(action, np.float64)
         reward = -float(self._state @ linear.Q @ self._state + push @ linear.R @ push)
         shock = np.sqrt(np.diag(linear.NOISE)) * self.np_random.standard_normal(4)
         self._state = linear.A @ self._state + linear.B @ push + shock
-        return self._state.astype(np.float32), reward, False, False, {}
+        return self._observe(), reward, False, False, {}
 
     def answer(self, policy: Policy, gamma: float, time_limit: int) -> Answer:
         return linear.answer(policy, gamma, time_limit)
@@ -124,23 +129,14 @@ class Pendulum(Answering, PendulumEnv):
     episodes = 50_000  # where it begins decides much
 
 
-CLASSIC: dict[str, tuple[type, int]] = {  # by Gymnasium's id; with its time limit
+CLASSIC: dict[str, tuple[Callable[..., Any], int]] = {  # by Gymnasium's id; with its time limit
     "CartPole-v1": (CartPole, 500),
     "Acrobot-v1": (Acrobot, 500),
     "MountainCarContinuous-v0": (MountainCar, 999),
     "Pendulum-v1": (Pendulum, 200),
 }
-for _name, (_class, _limit) in CLASSIC.items():
-    gymnasium.register(f"ropeval/{_name}", entry_point=f"{__name__}:{_class.__name__}", max_episode_steps=_limit)
-
 TABLES = {"Chain": chain, "Inventory": inventory, "Epidemic": epidemic, "ICU": icu}
-for _name, _module in TABLES.items():
-    gymnasium.register(
-        f"ropeval/{_name}-v0",
-        entry_point=partial(TableWorld, _module.world),
-        max_episode_steps=_module.TIME_LIMIT,
-    )
-gymnasium.register("ropeval/Bandit-v0", entry_point=f"{__name__}:Bandit", max_episode_steps=1)
-gymnasium.register(
-    "ropeval/LinearQuadratic-v0", entry_point=f"{__name__}:LinearQuadratic", max_episode_steps=linear.TIME_LIMIT
-)
+OURS = {f"{name}-v0": (partial(TableWorld, table.world), table.TIME_LIMIT) for name, table in TABLES.items()}
+OURS |= {"Bandit-v0": (Bandit, 1), "LinearQuadratic-v0": (LinearQuadratic, linear.TIME_LIMIT)}
+for _name, (_make, _limit) in (CLASSIC | OURS).items():
+    gymnasium.register(f"ropeval/{_name}", entry_point=_make, max_episode_steps=_limit)

@@ -2,19 +2,24 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ropeval.bench.results.rows import BASELINES, TRUTHS
 from ropeval.bench.results.scores import Floats, iqm, iqm_interval, performance_profile
-from ropeval.bench.results.summary import Runs, Summary, value_order
+from ropeval.bench.results.summary import Summary, value_order
 from ropeval.report.chart import Chart, Entry, Mark, Panel, Series, error_range
 from ropeval.report.labels import slugs
 from ropeval.report.palette import INK, Palette, Style
 
 THRESHOLDS = np.geomspace(0.01, 10.0, 61)  # the paper cuts its profiles off at 10, too
 NAMES = {"beta": "β, the weight of the angle", "dim": "d, the size of φ", "learning_rate": "learning rate"}
-DISCOUNTED, MEAN_REWARD, RANDOM = Style(INK, "solid", "circle"), Style(INK, "dash", "diamond"), Style(INK, "dot", "x")
+VALUES = [  # drawn as lines: of π_e by either definition, and of the random policy
+    Entry(TRUTHS["discounted"], Style(INK, "solid", "circle")),
+    Entry(TRUTHS["mean_reward"], Style(INK, "dash", "diamond")),
+    Entry("random policy, discounted", Style(INK, "dot", "x")),
+]
 
 
 def legend(methods: Sequence[str], palette: Palette, marker: bool = False) -> list[Entry]:
@@ -147,7 +152,8 @@ def estimates(summary: Summary, palette: Palette) -> Chart:
         known = [v for t in truths.values() for v in (t.value, t.random)]
         fixed = [e for m in BASELINES if (r := summary.runs.get((task, m))) for e in r.estimates[r.shown]]
         inside = np.array([v for v in (*known, *fixed) if np.isfinite(v)] or [0.0, 1.0])
-        low, high = _room(inside, [r.estimates[r.shown][~r.diverged[r.shown]] for r in _of_task(summary, task)])
+        here = [runs for (name, _), runs in summary.runs.items() if name == task]
+        low, high = _room(inside, [r.estimates[r.shown][~r.diverged[r.shown]] for r in here])
         drawn = []
         for place, method in enumerate(summary.methods):
             runs = summary.runs.get((task, method))
@@ -156,12 +162,9 @@ def estimates(summary: Summary, palette: Palette) -> Chart:
             values = np.where(runs.diverged[runs.shown], np.inf, runs.estimates[runs.shown])
             spread = np.linspace(-0.25, 0.25, len(values)) if len(values) > 1 else np.zeros(1)
             drawn.append(Series(method, palette[method], values, place + spread, kind="dots"))
-        marks = [
-            Mark("discounted return", DISCOUNTED, truths["discounted"].value, "x"),
-            Mark("mean reward/(1−γ)", MEAN_REWARD, truths["mean_reward"].value, "x"),
-            Mark("random policy, discounted", RANDOM, truths["discounted"].random, "x"),
-        ]
-        panels.append(Panel(task, drawn, [m for m in marks if np.isfinite(m.value)], x_range=(low, high)))
+        values_of = (truths["discounted"].value, truths["mean_reward"].value, truths["discounted"].random)
+        marks = [entry.mark(at, "x") for entry, at in zip(VALUES, values_of, strict=True) if np.isfinite(at)]
+        panels.append(Panel(task, drawn, marks, x_range=(low, high)))
     return Chart(
         slug="estimates",
         title="Estimates and the two true values",
@@ -169,18 +172,10 @@ def estimates(summary: Summary, palette: Palette) -> Chart:
         "what the random policy is worth. An arrow at the edge: an estimate beyond it; at the right edge, also a run "
         "that diverged.",
         panels=panels,
-        legend=[
-            Entry("discounted return", DISCOUNTED),
-            Entry("mean reward/(1−γ)", MEAN_REWARD),
-            Entry("random policy, discounted", RANDOM),
-        ],
+        legend=VALUES,
         x_label="estimated value",
         y_names=summary.methods,
     )
-
-
-def _of_task(summary: Summary, task: str) -> list[Runs]:
-    return [runs for (name, _), runs in summary.runs.items() if name == task]
 
 
 def _room(inside: Floats, estimates: Sequence[Floats]) -> tuple[float, float]:
@@ -195,6 +190,7 @@ def _room(inside: Floats, estimates: Sequence[Floats]) -> tuple[float, float]:
 
 def targets(summary: Summary, palette: Palette) -> Chart:
     """The same runs scored against either truth: which method looks good depends on the target."""
+    symbols = {truth: entry.style.symbol for truth, entry in zip(TRUTHS, VALUES, strict=False)}
     panels, seen = [], []
     for task in summary.tasks:
         drawn = []
@@ -206,8 +202,7 @@ def targets(summary: Summary, palette: Palette) -> Chart:
                 joined = np.array([v if np.isfinite(v) else np.nan for v in at.values()])
                 drawn.append(Series(method, style._replace(dash="solid"), joined, np.full(2, place), kind="faint"))
             for truth, value in at.items():
-                symbol = (DISCOUNTED if truth == "discounted" else MEAN_REWARD).symbol
-                own = Style(style.colour, "solid", symbol)
+                own = Style(style.colour, "solid", symbols[truth])
                 drawn.append(Series(TRUTHS[truth], own, np.array([value]), np.array([float(place)]), kind="dots"))
                 seen.append(np.array([value]))
         panels.append(Panel(task, drawn))
@@ -217,10 +212,7 @@ def targets(summary: Summary, palette: Palette) -> Chart:
         caption="IQM of RMAE at the default setting, against the discounted return (circles) and against mean "
         "reward/(1−γ) (diamonds). Lower is better. An arrow at the right edge: diverged, or off the scale.",
         panels=panels,
-        legend=[
-            Entry(TRUTHS["discounted"], DISCOUNTED, marker=True),
-            Entry(TRUTHS["mean_reward"], MEAN_REWARD, marker=True),
-        ],
+        legend=[replace(entry, marker=True) for entry in VALUES[:2]],
         x_label="RMAE",
         x_log=True,
         x_range=error_range(seen),

@@ -15,24 +15,25 @@ if TYPE_CHECKING:
     from ropeval.bench.results.report.write import Report
 
 
-def as_page(report: "Report") -> Page:
-    page = Page(
-        report.title,
-        lead="How far the estimates are from the truth, for every method, task and setting, and against both "
-        "definitions of the truth.",
-        details=[
-            f"{len(report.summary.rows)} runs",
-            f"{len(report.summary.tasks)} tasks",
-            f"protocol {report.protocol}",
-        ],
-        footer=report.source,
-        wide=True,
-    )
-    charts = {chart.slug: chart for chart in report.charts}
-    tables = {table.slug: table for table in report.tables}
+LEAD = (
+    "How far the estimates are from the truth, for every method, task and setting, and against both definitions of the "
+    "truth."
+)
+
+
+def begun(report: "Report", lead: str, *counts: str) -> tuple[Page, Section]:
+    """A page and its first section, which says what everybody must know."""
+    page = Page(report.title, lead, [*counts, f"protocol {report.protocol}"], report.source, wide=True)
     first = page.section("At a glance")
     for fact in report.facts:
         first.note(Note(*fact))
+    return page, first
+
+
+def as_page(report: "Report") -> Page:
+    page, first = begun(report, LEAD, f"{len(report.summary.rows)} runs", f"{len(report.summary.tasks)} tasks")
+    charts = {chart.slug: chart for chart in report.charts}
+    tables = {table.slug: table for table in report.tables}
     show_tables(first, [tables["overall"]])
     section = page.section("The two true values", "Which method looks good depends on what it is compared with.")
     show_figures(section, [charts.get("two-truths"), charts.get("estimates")], report)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ropeval.bench.results.report.page import show_figures, show_tables
+from ropeval.bench.results.report.page import begun, show_figures, show_tables
 from ropeval.bench.results.report.tables import error_text
 from ropeval.bench.results.rows import BASELINES, TRUTHS
 from ropeval.bench.results.suite_scores import MOST, SPLITS, Suite
-from ropeval.report.html import Note, Page, Section
+from ropeval.report.html import Page, Section
 from ropeval.report.table import Table
 
 if TYPE_CHECKING:
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 
 
 def suite_page(report: "Report", suite: Suite) -> Page:
-    page = Page(report.title, lead=verdict(suite), details=_details(report, suite), footer=report.source, wide=True)
+    cases = suite.cases.unique(["task", "policy"]).height
+    counts = f"{len(suite.methods)} methods", f"{len(suite.tasks)} logs", f"{cases} cases"
+    page, first = begun(report, verdict(suite), *counts)
     charts = {chart.slug: chart for chart in report.charts}
     tables = {table.slug: table for table in report.tables}
-    first = page.section("At a glance")
-    for fact in report.facts:
-        first.note(Note(*fact))
     _titled(first, [tables["suite-glance"]])
     show_figures(first, [charts.get("suite-seconds")], report)
     for split in suite.splits:
@@ -31,10 +30,9 @@ def suite_page(report: "Report", suite: Suite) -> Page:
         _titled(section, [tables[f"suite-{name}-{word}"] for name in ("accuracy", "ranking", "answers", "families")])
         show_figures(section, [charts.get(f"suite-profile-{word}")], report)
         _titled(section, [tables[f"suite-logs-{word}"]])
-    known = page.section("True values")
-    _titled(known, [tables["suite-truths"]])
-    cases = page.section("Case by case", "The same runs in units of the distance to the random policy.")
-    _titled(cases, [table for slug, table in tables.items() if slug.startswith("overview-")])
+    _titled(page.section("True values"), [tables["suite-truths"]])
+    section = page.section("Case by case", "The same runs in units of the distance to the random policy.")
+    _titled(section, [table for slug, table in tables.items() if slug.startswith("overview-")])
     if report.missing:
         _titled(page.section("What is missing"), report.missing)
     return page
@@ -69,13 +67,3 @@ def verdict(suite: Suite) -> str:
         f"{best.method} has the lowest error of the {compared} methods that answered at least {MOST:.0%} of the cases: "
         f"{value} [{low}, {high}] of the range of true values{beside} ({where})."
     )
-
-
-def _details(report: "Report", suite: Suite) -> Sequence[str]:
-    cases = suite.cases.unique(["task", "policy"]).height
-    return [
-        f"{len(suite.methods)} methods",
-        f"{len(suite.tasks)} logs",
-        f"{cases} cases",
-        f"protocol {report.protocol}",
-    ]

@@ -1,6 +1,7 @@
 """The tables of a study that judges several policies per log. Each says of which split it is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -21,75 +22,76 @@ INTERVALS = "[95 % bootstrap interval over logs]"
 COARSE = f"* known only to a standard error of more than {PRECISE:.1%} of the range."
 
 
-def suite_tables(suite: Suite, source: str) -> list[Table]:
+def suite_tables(suite: Suite) -> list[Table]:
     lines = {split: [suite.line(method, split) for method in suite.methods] for split in suite.splits}
-    made = [glance(suite, lines, source)]
+    made = [glance(suite, lines)]
     for split in suite.splits:
-        made += [table(suite, lines[split], split, source) for table in (accuracy, ranking, answers, families)]
-    made += [by_log(suite, split, source) for split in suite.splits]
-    return [*made, truths(suite, source)]
+        tables = [make(suite, lines[split], split) for make in (accuracy, ranking, answers, families)]
+        made += [_of_split(suite, split, table) for table in tables]
+    made += [_of_split(suite, split, by_log(suite, split)) for split in suite.splits]
+    return [*made, truths(suite)]
 
 
-def glance(suite: Suite, lines: dict[str, list[Line]], source: str) -> Table:
+def glance(suite: Suite, lines: dict[str, list[Line]]) -> Table:
     """One line per method: the first split in full, the others beside it."""
     first = suite.splits[0]
     columns = ["method", *(f"error, {_word(split)}" for split in suite.splits)]
     columns += [f"answered, {_word(first)}", *(f"beats {name}, {_word(first)}" for name in BASELINES)]
     rows: list[list[Cell | str]] = []
     whole = [place for place, line in enumerate(lines[first]) if line.compared]
-    lowest = {split: _lowest([lines[split][place] for place in whole], "iqm") for split in suite.splits}
+    lowest = {split: _best([lines[split][place] for place in whole], "iqm") for split in suite.splits}
     for place, method in enumerate(suite.methods):
         own = lines[first][place]
         errors = [_centre(lines[split][place].iqm, lowest[split]) for split in suite.splits]
         beaten = [_wins(suite, method, name, first) for name in BASELINES]
         rows.append([_name(own), *errors, _answered(own), *beaten])
+    counted = ((SPLITS[split], *_sizes(suite, split)) for split in suite.splits)
+    sizes = "; ".join(f"{name} {logs} logs and {cases} cases" for name, logs, cases in counted)
     caption = (
         f"IQM of the normalised error {INTERVALS}; the lowest is bold. {NORMALISED} Beats: the share of logs on which "
         f"the mean error is lower than that of the trivial estimate on the same cases. {ANSWERED} Against the "
-        f"{TRUTHS[suite.truth]}; {_sizes(suite)}."
+        f"{TRUTHS[suite.truth]}; {sizes}."
     )
-    return Table(columns, rows, "Which estimator to believe", caption, "suite-glance", 1, source)
+    return Table(columns, rows, "Which estimator to believe", caption, "suite-glance", 1)
 
 
-def accuracy(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
+def accuracy(suite: Suite, lines: list[Line], split: str) -> Table:
     rows: list[list[Cell | str]] = [
         [
             _name(line), _answered(line),
-            *(_centre(getattr(line, score), _lowest(lines, score)) for score in ("median", "iqm", "rmae")),
+            *(_centre(getattr(line, score), _best(lines, score)) for score in ("median", "iqm", "rmae")),
             *(_wins(suite, line.method, name, split) for name in BASELINES),
         ]
         for line in lines
     ]  # fmt: skip
     columns = ["method", "answered", "error, median", "error, IQM", "RMAE, median", *(f"beats {b}" for b in BASELINES)]
     caption = (
-        f"{_of(suite, split)} {NORMALISED} RMAE is measured in the distance to the random policy instead. "
-        f"Each {INTERVALS}. {ANSWERED}"
+        f"{NORMALISED} RMAE is measured in the distance to the random policy instead. Each {INTERVALS}. {ANSWERED}"
     )
-    title = f"Accuracy, {SPLITS[split]}"
-    return Table(columns, rows, title, caption, f"suite-accuracy-{_word(split)}", 1, source)
+    return Table(columns, rows, "Accuracy", caption, "accuracy", 1)
 
 
-def ranking(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
+def ranking(suite: Suite, lines: list[Line], split: str) -> Table:
     """Whether a method finds the order of the policies, and what its choice costs."""
     rows: list[list[Cell | str]] = [
         [
-            _name(line), str(line.logs), _centre(line.spearman, _highest(lines)),
-            _centre(line.regret, _lowest(lines, "regret")),
+            _name(line), str(line.logs), _centre(line.spearman, _best(lines, "spearman", max)),
+            _centre(line.regret, _best(lines, "regret")),
         ]
         for line in lines
     ]  # fmt: skip
     columns = ["method", "logs", "Spearman", "regret@1"]
     policies = suite.part(split).group_by("task").agg(pl.col("policy").n_unique())["policy"].to_list()
     caption = (
-        f"{_of(suite, split)} Means over logs of {min(policies)} to {max(policies)} policies {INTERVALS}. Spearman: "
+        f"Means over logs of {min(policies)} to {max(policies)} policies {INTERVALS}. Spearman: "
         "rank correlation of estimates and true values; 0 where a method gives all policies of a log one value. "
         "regret@1: the true value lost by choosing the policy with the largest estimate, as a share of the "
         "range; of those that tie, the mean. A policy without an estimate is never chosen."
     )
-    return Table(columns, rows, f"Ranking, {SPLITS[split]}", caption, f"suite-ranking-{_word(split)}", 1, source)
+    return Table(columns, rows, "Ranking", caption, "ranking", 1)
 
 
-def answers(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
+def answers(suite: Suite, lines: list[Line], split: str) -> Table:
     """Intervals, refusals and seconds: what an answer costs, and whether there is one."""
     rows: list[list[Cell | str]] = [
         [
@@ -100,16 +102,15 @@ def answers(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
     ]  # fmt: skip
     columns = ["method", "cases", *OUTCOMES, "intervals", "coverage", "mean width", "seconds per log"]
     caption = (
-        f"{_of(suite, split)} Refused: the method has no answer for the case, and says why. Diverged: its estimate is "
+        "Refused: the method has no answer for the case, and says why. Diverged: its estimate is "
         "beyond what the rewards allow. Missing: failed, or not run. Coverage: the share of the 95 % intervals that "
         "hold the true value; width in units of the range. Seconds: preparing and all policies of a log, of either "
         "split; the median over logs, on the hardware named below."
     )
-    title = f"Answers, intervals and seconds, {SPLITS[split]}"
-    return Table(columns, rows, title, caption, f"suite-answers-{_word(split)}", 1, source)
+    return Table(columns, rows, "Answers, intervals and seconds", caption, "answers", 1)
 
 
-def families(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
+def families(suite: Suite, lines: list[Line], split: str) -> Table:
     """The picture of the errors has the intervals, for which there is no room here."""
     rows: list[list[Cell | str]] = [[line.method] for line in lines]
     columns = ["method"]
@@ -117,51 +118,42 @@ def families(suite: Suite, lines: list[Line], split: str, source: str) -> Table:
         own = [suite.line(line.method, split, family) for line in lines]
         logs = suite.part(split, family=family)["task"].n_unique()
         columns.append(f"{family} ({logs} log{'s' if logs != 1 else ''})")
-        lowest = _lowest(own, "iqm")
+        lowest = _best(own, "iqm")
         for row, line in zip(rows, own, strict=True):
             sign = "" if line.compared or not line.logs else " †"
             row.append(Cell(_error(line.iqm.value) + sign, bold=line.compared and line.iqm.value == lowest))
     caption = (
-        f"{_of(suite, split)} IQM of the normalised error, by family of tasks; the lowest is bold. † answered fewer "
-        f"than {MOST:.0%} of the family's cases, and is not compared; – : none of them. "
-        f"{NORMALISED}"
+        f"IQM of the normalised error, by family of tasks; the lowest is bold. † answered fewer than {MOST:.0%} of the "
+        f"family's cases, and is not compared; – : none of them. {NORMALISED}"
     )
-    title = f"By family, {SPLITS[split]}"
-    return Table(columns, rows, title, caption, f"suite-families-{_word(split)}", 1, source)
+    return Table(columns, rows, "By family", caption, "families", 1)
 
 
-def by_log(suite: Suite, split: str, source: str) -> Table:
+def by_log(suite: Suite, split: str) -> Table:
     """Logs down, methods across."""
     cases = suite.part(split)
-    means = {
-        (task, method): (error, whole)
-        for task, method, error, whole in cases.group_by("task", "method")
-        .agg(pl.col("error").mean(), (pl.col("outcome") == "answered").all().alias("whole"))
-        .iter_rows()
-    }
-    about = {
-        task: (family, policies, coarse)
-        for task, family, policies, coarse in cases.group_by("task")
-        .agg(pl.col("family").first(), pl.col("policy").n_unique(), (pl.col("known_to") > PRECISE).any())
-        .iter_rows()
-    }
+    whole = (pl.col("outcome") == "answered").all().alias("whole")
+    cells_of = cases.group_by("task", "method").agg(pl.col("error").mean(), whole)
+    means = {(task, method): both for task, method, *both in cells_of.iter_rows()}
+    coarse = (pl.col("known_to") > PRECISE).any()
+    logs = cases.group_by("task").agg(pl.col("family").first(), pl.col("policy").n_unique(), coarse)
+    about = {task: rest for task, *rest in logs.iter_rows()}
     rows: list[list[Cell | str]] = []
     for task in (task for task in suite.tasks if task in about):
-        family, policies, coarse = about[task]
+        family, policies, rough = about[task]
         found = [means[task, method] for method in suite.methods]
-        lowest = min((error for error, whole in found if error is not None and whole), default=np.inf)
-        cells = [Cell("–") if e is None else _shaded(e, whole, e == lowest) for e, whole in found]
-        rows.append([task + (" *" if coarse else ""), family, str(policies), *cells])
+        lowest = min((error for error, every in found if error is not None and every), default=np.inf)
+        cells = [Cell("–") if e is None else _shaded(e, every, e == lowest) for e, every in found]
+        rows.append([task + (" *" if rough else ""), family, str(policies), *cells])
     caption = (
-        f"{_of(suite, split)} Mean normalised error over the answered cases of a log; in brackets where some were not "
-        f"answered, and the lowest is bold among the others. The darker, the nearer to the truth. Its true values, or "
-        f"some: {COARSE}"
+        "Mean normalised error over the answered cases of a log; in brackets where some were not answered, and the "
+        f"lowest is bold among the others. The darker, the nearer to the truth. Its true values, or some: {COARSE}"
     )
     columns = ["log", "family", "policies", *suite.methods]
-    return Table(columns, rows, f"Log by log, {SPLITS[split]}", caption, f"suite-logs-{_word(split)}", 2, source)
+    return Table(columns, rows, "Log by log", caption, "logs", 2)
 
 
-def truths(suite: Suite, source: str) -> Table:
+def truths(suite: Suite) -> Table:
     """Every case's true value, and how well it is known."""
     columns = ["task", "policy", "split", "family", "true value", "standard error", "range", "error / range"]
     rows: list[list[Cell | str]] = []
@@ -176,10 +168,18 @@ def truths(suite: Suite, source: str) -> Table:
         f"The {TRUTHS[suite.truth]} of every judged policy, from weak to strong. An error of 0 is exact. {COARSE} "
         "Differences between methods below it mean nothing."
     )
-    return Table(columns, rows, "True values", caption, "suite-truths", 4, source)
+    return Table(columns, rows, "True values", caption, "suite-truths", 4)
 
 
-def refusals(failures: Sequence[Failure], source: str) -> Table:
+def _of_split(suite: Suite, split: str, table: Table) -> Table:
+    """The table, with its split in title, caption and name."""
+    logs, cases = _sizes(suite, split)
+    about = f"{SPLITS[split].capitalize()}: {logs} logs, {cases} cases; {TRUTHS[suite.truth]}."
+    title, slug = f"{table.title}, {SPLITS[split]}", f"suite-{table.slug}-{_word(split)}"
+    return replace(table, title=title, caption=f"{about} {table.caption}", slug=slug)
+
+
+def refusals(failures: Sequence[Failure]) -> Table:
     """By method and reason, whatever the policy is called in it."""
     found: dict[tuple[str, str], list[Failure]] = {}
     for one in failures:
@@ -190,9 +190,8 @@ def refusals(failures: Sequence[Failure], source: str) -> Table:
         for (method, reason), own in found.items()
     ]
     columns = ["method", "reason", "logs", "cases", "for example"]
-    return Table(
-        columns, rows, "What was refused", "Cases for which a method says that it has no answer.", "refused", 5, source
-    )
+    caption = "Cases for which a method says that it has no answer."
+    return Table(columns, rows, "What was refused", caption, "refused", 5)
 
 
 def coarse_cases(suite: Suite) -> list[str]:
@@ -203,18 +202,10 @@ def coarse_cases(suite: Suite) -> list[str]:
 # --- words for numbers ------------------------------------------------------------------------------------------
 
 
-def _of(suite: Suite, split: str) -> str:
+def _sizes(suite: Suite, split: str) -> tuple[int, int]:
+    """Logs and cases."""
     own = suite.part(split)
-    cases = own.unique(["task", "policy"]).height
-    return f"{SPLITS[split].capitalize()}: {own['task'].n_unique()} logs, {cases} cases; {TRUTHS[suite.truth]}."
-
-
-def _sizes(suite: Suite) -> str:
-    return "; ".join(
-        f"{SPLITS[split]} {own['task'].n_unique()} logs and {own.unique(['task', 'policy']).height} cases"
-        for split in suite.splits
-        for own in [suite.part(split)]
-    )
+    return own["task"].n_unique(), own.unique(["task", "policy"]).height
 
 
 def _word(split: str) -> str:
@@ -229,13 +220,9 @@ def _answered(line: Line) -> str:
     return f"{line.counts['answered']} of {line.cases}"
 
 
-def _lowest(lines: Sequence[Line], score: str) -> float:
-    return min((v for line in lines if line.compared and np.isfinite(v := getattr(line, score).value)), default=np.nan)
-
-
-def _highest(lines: Sequence[Line]) -> float:
-    found = (line.spearman.value for line in lines if line.compared)
-    return max((value for value in found if np.isfinite(value)), default=np.nan)
+def _best(lines: Sequence[Line], score: str, of: Callable[..., float] = min) -> float:
+    values = (getattr(line, score).value for line in lines if line.compared)
+    return of((value for value in values if np.isfinite(value)), default=np.nan)
 
 
 def _centre(interval: Interval, best: float) -> Cell:

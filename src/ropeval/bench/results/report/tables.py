@@ -19,21 +19,21 @@ ORACLE = (
 RULE = "Diverged: more than a quarter of the runs did, so that the IQM is infinite."
 
 
-def all_tables(summary: Summary, source: str) -> list[Table]:
+def all_tables(summary: Summary) -> list[Table]:
     return [
-        overall(summary, source),
-        *(overview(summary, truth, source) for truth in TRUTHS),
-        both_truths(summary, source),
-        *(scores(summary, truth, source) for truth in TRUTHS),
-        true_values(summary, source),
+        overall(summary),
+        *(overview(summary, truth) for truth in TRUTHS),
+        both_truths(summary),
+        *(scores(summary, truth) for truth in TRUTHS),
+        true_values(summary),
     ]
 
 
-def missing_tables(gaps: Sequence[Gap], failures: Sequence[Failure], source: str) -> list[Table]:
-    return [table for table in (_gaps(gaps, source), _failures(failures, source)) if table.rows]
+def missing_tables(gaps: Sequence[Gap], failures: Sequence[Failure]) -> list[Table]:
+    return [table for table in (_gaps(gaps), _failures(failures)) if table.rows]
 
 
-def overall(summary: Summary, source: str) -> Table:
+def overall(summary: Summary) -> Table:
     """One line per method: all tasks together, and on how many it beats the trivial baselines."""
     columns = ["method"]
     rows: list[list[Cell | str]] = [[method] for method in summary.methods]
@@ -56,7 +56,7 @@ def overall(summary: Summary, source: str) -> Table:
         "intervals; the lowest is bold among the methods that were run on all tasks. Beats both baselines: on how many "
         f"tasks the IQM is lower than that of mean-reward and of mean-return. {RULE} {ORACLE}"
     )
-    return Table(columns, rows, "All tasks together", caption, "overall", 1, source)
+    return Table(columns, rows, "All tasks together", caption, "overall", 1)
 
 
 def wins(summary: Summary, truth: str, method: str, choice: str) -> str:
@@ -72,7 +72,7 @@ def wins(summary: Summary, truth: str, method: str, choice: str) -> str:
     return f"{won} of {judged}" if judged else "–"
 
 
-def overview(summary: Summary, truth: str, source: str) -> Table:
+def overview(summary: Summary, truth: str) -> Table:
     """The paper's table: tasks by methods."""
     rows: list[list[Cell | str]] = []
     for task in summary.tasks:
@@ -92,10 +92,10 @@ def overview(summary: Summary, truth: str, source: str) -> Table:
         f"The lowest default is bold. {RULE} {ORACLE}"
     )
     title = f"RMAE against the {TRUTHS[truth]}, by task and method"
-    return Table(["task", *summary.methods], rows, title, caption, f"overview-{_slug(truth)}", 1, source)
+    return Table(["task", *summary.methods], rows, title, caption, f"overview-{_slug(truth)}", 1)
 
 
-def scores(summary: Summary, truth: str, source: str) -> Table:
+def scores(summary: Summary, truth: str) -> Table:
     """Everything about each cell: default, median of the grid, best of the grid, with intervals and counts."""
     rows: list[list[Cell | str]] = []
     for task in summary.tasks:
@@ -125,10 +125,10 @@ def scores(summary: Summary, truth: str, source: str) -> Table:
         f"is that of the chosen setting and does not cover the choosing. – : no grid was run. {RULE} {ORACLE}"
     )
     columns += ["settings", "runs", "diverged"]
-    return Table(columns, rows, f"RMAE against the {TRUTHS[truth]}", caption, f"scores-{_slug(truth)}", 2, source)
+    return Table(columns, rows, f"RMAE against the {TRUTHS[truth]}", caption, f"scores-{_slug(truth)}", 2)
 
 
-def both_truths(summary: Summary, source: str) -> Table:
+def both_truths(summary: Summary) -> Table:
     """The same runs against either definition."""
     rows: list[list[Cell | str]] = []
     for task in summary.tasks:
@@ -150,10 +150,10 @@ def both_truths(summary: Summary, source: str) -> Table:
         "The same runs, at the default setting, scored against both definitions of the true value: IQM of the "
         f"estimates that did not diverge, and IQM of RMAE. The two are never mixed in one number. {RULE}"
     )
-    return Table(columns, rows, "The two value definitions side by side", caption, "both-truths", 2, source)
+    return Table(columns, rows, "The two value definitions side by side", caption, "both-truths", 2)
 
 
-def true_values(summary: Summary, source: str) -> Table:
+def true_values(summary: Summary) -> Table:
     rows: list[list[Cell | str]] = []
     for task in summary.tasks:
         row: list[Cell | str] = [task]
@@ -171,10 +171,10 @@ def true_values(summary: Summary, source: str) -> Table:
         "|value of π_e − value of the random policy|. Known to: 1.96 standard errors of π_e's value in units of RMAE; "
         "differences below it mean nothing."
     )
-    return Table(columns, rows, "True values", caption, "true-values", 1, source)
+    return Table(columns, rows, "True values", caption, "true-values", 1)
 
 
-def _gaps(gaps: Sequence[Gap], source: str) -> Table:
+def _gaps(gaps: Sequence[Gap]) -> Table:
     rows = [
         [
             g.task,
@@ -187,13 +187,13 @@ def _gaps(gaps: Sequence[Gap], source: str) -> Table:
     ]
     caption = "Runs that the study names and that are not there. Tables and figures show what is there."
     columns = ["task", "method", "setting", "runs", "reason"]
-    return Table(columns, rows, "What is missing", caption, "missing", 5, source)
+    return Table(columns, rows, "What is missing", caption, "missing", 5)
 
 
-def _failures(failures: Sequence[Failure], source: str) -> Table:
+def _failures(failures: Sequence[Failure]) -> Table:
     rows = [[f.unit, f.task, f.method, setting(f.hyper), f.error] for f in failures]
     columns = ["unit", "task", "method", "settings in common", "reason"]
-    return Table(columns, rows, "Units that failed", "", "failed", 5, source)
+    return Table(columns, rows, "Units that failed", "", "failed", 5)
 
 
 # --- words for numbers ------------------------------------------------------------------------------------------

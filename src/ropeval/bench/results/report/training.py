@@ -4,38 +4,45 @@ from dataclasses import replace
 
 import numpy as np
 
-from ropeval.bench.results.curve_bands import Curve, Line, Name, error_line, line, role, settled
+from ropeval.bench.results.curve_bands import Curve, Line, Name, error_line, line, settled, stage_of
 from ropeval.bench.results.report.charts import legend
 from ropeval.bench.results.rows import BASELINES, TRUTHS
 from ropeval.bench.results.scores import iqm
-from ropeval.bench.results.summary import Runs, Summary
+from ropeval.bench.results.summary import Summary
 from ropeval.evaluation.diagnosis.about_fit import DRIFT
 from ropeval.report.chart import Chart, Entry, Mark, Panel, Series, error_range, joined
 from ropeval.report.palette import Palette
 
 NAMED = 2  # curves in the corner of a panel; more would not fit
+SETTINGS = {  # in a title, and in a caption
+    "default": ("default", "each method at its default setting"),
+    "best": ("best†", "each method at its best setting, chosen with the true value, which nobody has in practice"),
+}
 Curves = dict[Name, Curve]
-FEATURES = {
-    "feature_mean": "mean of the features",
-    "feature_std": "standard deviation of the features",
-    "feature_size": "mean size of the features",
-    "feature_codes": "number of sign patterns",
-}
 AVERAGED = "Over pairs of the log for each dimension, then averaged over the dimensions"
-MEASURED = {
-    "feature_mean": AVERAGED,
-    "feature_std": AVERAGED,
-    "feature_size": AVERAGED,
-    "feature_codes": "The different patterns of signs that some 1,000 pairs of the log have, each counted by how "
-    "common it is (1/Σp²)",
-}
-READING = {
-    "feature_std": "Near 0, the features are constant, and all pairs look alike to q. A large one is no sign of "
-    "health: features that are mere signs have it, too; see their size.",
-    "feature_size": "Near 1 in methods that end in tanh, the features are saturated: each is a sign, and the number of "
-    "sign patterns, where it was recorded, says how many different inputs the estimator is left with.",
-    "feature_codes": "1: all pairs have the same signs. Where the features are saturated (a size near 1), this is how "
-    "many different inputs the estimator is left with; where they are not, their sizes tell more apart.",
+COUNTED = (
+    "The different patterns of signs that some 1,000 pairs of the log have, each counted by how common it is (1/Σp²)"
+)
+FEATURES = {  # metric -> what it is, how it was measured, how to read it
+    "feature_mean": ("mean of the features", AVERAGED, ""),
+    "feature_std": (
+        "standard deviation of the features",
+        AVERAGED,
+        "Near 0, the features are constant, and all pairs look alike to q. A large one is no sign of health: features "
+        "that are mere signs have it, too; see their size.",
+    ),
+    "feature_size": (
+        "mean size of the features",
+        AVERAGED,
+        "Near 1 in methods that end in tanh, the features are saturated: each is a sign, and the number of sign "
+        "patterns, where it was recorded, says how many different inputs the estimator is left with.",
+    ),
+    "feature_codes": (
+        "number of sign patterns",
+        COUNTED,
+        "1: all pairs have the same signs. Where the features are saturated (a size near 1), this is how many "
+        "different inputs the estimator is left with; where they are not, their sizes tell more apart.",
+    ),
 }
 
 
@@ -57,8 +64,9 @@ def error_curves(summary: Summary, curves: Curves, palette: Palette, truth: str,
             runs = summary.runs.get((task, method))
             if runs is None:
                 continue
-            hyper = _setting(summary, runs, truth, task, method, choice)
-            curve = _find(curves, task, method, hyper, "estimate", "estimator")
+            score = summary.score(truth, task, method, choice) if choice == "best" else None
+            hyper = score.hyper if score is not None and score.hyper else runs.shown
+            curve = curves.get((task, method, hyper, stage_of(method, "estimator"), "estimate"))
             if curve is not None:
                 drawn.append(_series(method, palette, error_line(curve, values)))
                 if not settled(curve):
@@ -71,15 +79,11 @@ def error_curves(summary: Summary, curves: Curves, palette: Palette, truth: str,
                 seen.append(np.array([marks[-1].value]))
         if drawn or undefined:  # level lines alone would need steps that nobody took
             panels.append(Panel(task, drawn, marks, note="RMAE is undefined", remark=_not_converged(moving, drawn)))
-    which = (
-        "each method at its default setting"
-        if choice == "default"
-        else "each method at its best setting, chosen with the true value, which nobody has in practice"
-    )
+    name, words = SETTINGS[choice]
     return Chart(
         slug=f"errors-{truth.replace('_', '-')}-{choice}",
-        title=f"Error over training, {'default' if choice == 'default' else 'best†'} setting; {TRUTHS[truth]}",
-        caption=f"IQM of RMAE over seeds with 95 % bootstrap bands, {which}. Methods without a curve are level lines. "
+        title=f"Error over training, {name} setting; {TRUTHS[truth]}",
+        caption=f"IQM of RMAE over seeds with 95 % bootstrap bands, {words}. Methods without a curve are level lines. "
         "A line that leaves the top goes beyond the scale; one that ends has diverged, or was trained for fewer steps. "
         f"Not converged: the estimate still moved by more than {DRIFT:.0%} over the last quarter of its steps. "
         "Lower is better.",
@@ -114,13 +118,13 @@ def losses(summary: Summary, curves: Curves, palette: Palette, part: str) -> Cha
 
 
 def features(summary: Summary, curves: Curves, palette: Palette, metric: str) -> Chart:
-    what, reading = FEATURES[metric], READING.get(metric, "")
+    what, measured, reading = FEATURES[metric]
     panels = _over_settings(summary, curves, palette, metric, "encoder")
     counted = metric == "feature_codes"
     return Chart(
         slug=metric.replace("_", "-"),
         title=f"Representations: {what}",
-        caption=f"{MEASURED[metric]}; IQM over seeds with 95 % bootstrap bands at the default setting, thin lines are "
+        caption=f"{measured}; IQM over seeds with 95 % bootstrap bands at the default setting, thin lines are "
         f"the grid's other settings. {reading}".strip(),
         panels=panels,
         legend=_trained(summary, curves, palette, metric, "encoder"),
@@ -148,7 +152,7 @@ def _over_settings(summary: Summary, curves: Curves, palette: Palette, metric: s
                 continue
             faint = []
             for hyper in runs.settings:
-                curve = _find(curves, task, method, hyper, metric, part)
+                curve = curves.get((task, method, hyper, stage_of(method, part), metric))
                 if curve is None:
                     continue
                 if hyper == runs.shown:
@@ -164,21 +168,9 @@ def _over_settings(summary: Summary, curves: Curves, palette: Palette, metric: s
 
 
 def _trained(summary: Summary, curves: Curves, palette: Palette, metric: str, part: str) -> list[Entry]:
-    present = {method for _, method, _, stage, name in curves if name == metric and role(method, stage) == part}
+    present = {method for _, method, _, stage, name in curves if name == metric and stage == stage_of(method, part)}
     untrained = [Entry(f"{m} (trains nothing)", palette[m]) for m in summary.methods if m in BASELINES]
     return [*untrained, *legend([m for m in summary.methods if m in present], palette)]
-
-
-def _setting(summary: Summary, runs: Runs, truth: str, task: str, method: str, choice: str) -> str:
-    score = summary.score(truth, task, method, choice) if choice == "best" else None
-    return score.hyper if score is not None and score.hyper else runs.shown
-
-
-def _find(curves: Curves, task: str, method: str, hyper: str, metric: str, part: str) -> Curve | None:
-    """The curve of `metric` in the stage that trains `part`."""
-    encoder, _, estimator = method.rpartition("+")
-    stage = encoder if part == "encoder" else estimator
-    return curves.get((task, method, hyper, stage, metric))
 
 
 def _series(method: str, palette: Palette, found: Line) -> Series:

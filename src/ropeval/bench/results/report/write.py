@@ -158,20 +158,21 @@ def make_report(results: Results, curves: pl.DataFrame | None, protocol: str, sa
     suite = score_suite(summary, results.failures) if judges_many(mine.rows) else None
     if suite is not None and suite.splits:
         charts = suite_charts(suite, palette)
-        tables = [*suite_tables(suite, source), overview(summary, suite.truth, source)]
+        tables = [*suite_tables(suite), overview(summary, suite.truth)]
     else:
         suite = None
         own = None if curves is None else curves.filter(pl.col("protocol").cast(pl.String) == protocol)
         lines = {} if own is None else gather(own, mine.rows)
         charts = [*all_charts(summary, palette), *training_charts(summary, lines, palette)]
-        tables = all_tables(summary, source)
-    missing = missing_tables(gaps, results.failures, source)
+        tables = all_tables(summary)
+    missing = missing_tables(gaps, results.failures)
     if suite is not None:
         told = [failure for failure in results.failures if failure.refused]
         others = [failure for failure in results.failures if not failure.refused]
-        missing = [refusals(told, source)] if told else []
-        missing += missing_tables([gap for gap in gaps if not gap.refused], others, source)
+        missing = [refusals(told)] if told else []
+        missing += missing_tables([gap for gap in gaps if not gap.refused], others)
     drawn = [c for c in charts if c.drawn]
+    tables, missing = ([replace(table, source=source) for table in some] for some in (tables, missing))
     return Report(results.name, protocol, summary, drawn, tables, missing, gaps, source, mine.logs, suite)
 
 
