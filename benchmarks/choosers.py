@@ -127,8 +127,8 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", default=TASKS)
     parser.add_argument("--policies", type=int, default=2, help="of every log, so many of the best")
     parser.add_argument("--members", type=int, default=2)
-    parser.add_argument("--width", type=int, default=32, help="of every hidden layer")
-    parser.add_argument("--steps", type=int, default=1_500, help="of training")
+    parser.add_argument("--width", type=int, default=64, help="of every hidden layer")
+    parser.add_argument("--steps", type=int, default=4_000, help="of training")
     parser.add_argument("--summarise", action="store_true")
     options = parser.parse_args()
     if not options.summarise:
