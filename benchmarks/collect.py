@@ -10,7 +10,6 @@ import argparse
 import os
 import platform
 import shutil
-import sys
 import tempfile
 import time
 from importlib.metadata import version
@@ -20,6 +19,7 @@ from ropeval.bench.data.collect import collect
 from ropeval.bench.data.tasks import find_tasks
 from ropeval.data.columns import open_columns
 from ropeval.provenance import commit
+from ropeval.runtime import processor
 
 TASKS = ["d4rl/hopper-medium", "d4rl/hopper-random"]
 
@@ -80,14 +80,6 @@ def _children() -> float:
     """CPU seconds of finished child processes."""
     times = os.times()
     return times.children_user + times.children_system
-
-
-def processor() -> str:
-    if sys.platform == "linux":
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ is measured again replaces its row in the table; the others stay.
 import argparse
 import json
 import os
-import platform
-import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from ropeval.provenance import commit
+from ropeval.runtime import processor
 
 HERE = Path(__file__).resolve().parent
 OBSERVATIONS, ACTIONS, LENGTH = 17, 6, 1000
@@ -126,13 +125,11 @@ def measure(millions: float, steps: int | None, members: int, scratch: Path) -> 
 
 def about() -> dict[str, str]:
     """What a row was measured with: rows of several runs stand in one table."""
-    cpu = Path("/proc/cpuinfo")
-    model = re.search(r"model name\s*: (.*)", cpu.read_text()) if cpu.exists() else None
     import jax
 
     return {
         "command": "python " + " ".join(["benchmarks/memory.py", *sys.argv[1:]]),
-        "device": f"{os.cpu_count()} cores of {model[1] if model else platform.processor()}",
+        "device": f"{os.cpu_count()} cores of {processor()}",
         "jax": jax.__version__,
         "commit": commit(),
     }

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.collect import processor
 from benchmarks.suite_page import ROOT, filled
 
 import ropeval
@@ -34,6 +33,7 @@ from ropeval.files import write_text
 from ropeval.provenance import commit
 from ropeval.report.table import Table, Value
 from ropeval.report.typeset import to_markdown
+from ropeval.runtime import processor
 
 TASKS = ("suite/cartpole-mixture-5k", "suite/inventory-200", "suite/icu-1000")
 METHODS = ("mean-return", "is", "wis", "pdis", "wpdis", "lspe", "fqe", "fqe-trees", "dr", "wdr")

@@ -21,6 +21,7 @@ import numpy as np
 
 from ropeval.bench.data.policy_files import LocatedPolicy
 from ropeval.bench.data.rollouts import play_log, play_value
+from ropeval.files import write_atomically
 from ropeval.provenance import commit
 
 TASKS = {"hopper": "Hopper-v4", "walker": "Walker2d-v4", "halfcheetah": "HalfCheetah-v4"}
@@ -31,34 +32,21 @@ TRUTH_STEPS = 800  # 0.99^800 < 4e-4
 METHODS = ("mean-return", "lspe", "fqe", "fqe-ln", "rope-range+fqe")
 
 
-def make_log(environment: str, policy: LocatedPolicy, steps: int, path: Path) -> None:
-    """Whole episodes of the behaviour, as many as fit into the steps."""
-    columns: dict[str, Any] = play_log(
-        environment, policy, steps, seed=1, name="ranking", processes=os.cpu_count() or 1
-    )
-    columns.pop("log_probs", None)  # the methods have to do without
-    np.savez(path.with_suffix(".part.npz"), **columns)
-    path.with_suffix(".part.npz").rename(path)
-
-
-def true_value(environment: str, policy: LocatedPolicy, episodes: int) -> dict[str, float]:
-    """Discounted return by rollouts: mean, standard error."""
-    found = play_value(
-        environment, policy, GAMMA, episodes, seed=2, name="ranking", max_steps=TRUTH_STEPS,
-        processes=os.cpu_count() or 1,
-    ).discounted  # fmt: skip
-    return {"value": found.value, "error": found.standard_error}
-
-
 def prepare(task: str, folder: Path, policies: Path, steps: int, episodes: int) -> dict[str, Any]:
-    """DIR/log.npz and DIR/truth.json, made once."""
+    """DIR/log.npz, whole episodes of the behaviour, as many as fit into the steps, and DIR/truth.json: made once."""
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"{task}_online_{number}" for number in NUMBERS]
     located = {name: LocatedPolicy(str(policies / f"{name}.npz"), None) for name in names}
+    how: dict[str, Any] = {"name": "ranking", "processes": os.cpu_count() or 1}
     if not (folder / "log.npz").exists():
-        make_log(TASKS[task], located[f"{task}_online_{BEHAVIOUR}"], steps, folder / "log.npz")
+        columns = play_log(TASKS[task], located[f"{task}_online_{BEHAVIOUR}"], steps, seed=1, **how)
+        columns.pop("log_probs", None)  # the methods have to do without
+        write_atomically(folder / "log.npz", lambda path: np.savez(path, allow_pickle=False, **columns))
     if not (folder / "measured.json").exists():
-        measured = {name: true_value(TASKS[task], policy, episodes) for name, policy in located.items()}
+        measured = {}
+        for name, policy in located.items():
+            found = play_value(TASKS[task], policy, GAMMA, episodes, seed=2, max_steps=TRUTH_STEPS, **how).discounted
+            measured[name] = {"value": found.value, "error": found.standard_error}
         (folder / "truth.json").write_text(json.dumps({name: m["value"] for name, m in measured.items()}))
         (folder / "measured.json").write_text(json.dumps(measured, indent=1))
     return json.loads((folder / "measured.json").read_text())

@@ -10,7 +10,6 @@ Each case runs in a process of its own, so that its peak memory is its own. The 
 
 import argparse
 import json
-import os
 import platform
 import resource
 import subprocess
@@ -65,7 +64,7 @@ def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
 
     from ropeval.data.transitions import Rows, Transitions
     from ropeval.learning import engine
-    from ropeval.runtime import prepare
+    from ropeval.runtime import cores, prepare, processor
 
     prepare()
     rng = np.random.default_rng(0)
@@ -99,6 +98,7 @@ def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
         state, taken = chunk(state, length)
         times.append(taken)
     device = jax.devices()[0]
+    gpus = f"{len(jax.devices())} × {device.device_kind}"
     stats = device.memory_stats() if device.platform != "cpu" else None
     peak = stats["peak_bytes_in_use"] if stats else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {
@@ -108,19 +108,9 @@ def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
         "ms_per_step_of_all": 1e3 * min(times) / length,
         "peak_memory_gb": peak / 1e9,
         "compile_seconds": round(compile_seconds, 1),
-        "device": f"{len(jax.devices())} × {device.device_kind}" if device.platform != "cpu" else _cpu(),
+        "device": f"{cores()} cores of {processor()}" if device.platform == "cpu" else gpus,
         "jax": jax.__version__,
     }
-
-
-def _cpu() -> str:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    name = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        models = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if "model name" in line]
-        name = models[0] if models else name
-    return f"{cores} cores of {name}"
 
 
 def measure_peer(seconds: float) -> dict[str, Any]:

@@ -8,7 +8,6 @@ judged. For every representation, and for the native features, it prints one lin
 """
 
 import argparse
-import os
 import platform
 import time
 from pathlib import Path
@@ -21,7 +20,7 @@ from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import make_method
 from ropeval.learning.engine import Run, member_keys
 from ropeval.provenance import commit
-from ropeval.runtime import prepare
+from ropeval.runtime import cores, prepare
 
 REPRESENTATIONS = ("native", "krope", "rope", "rope-range", "bcrl")
 
@@ -42,7 +41,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()
     prepare()
-    print(f"{platform.machine()}, {len(os.sched_getaffinity(0))} cores, commit {commit()}, {vars(options)}")
+    print(f"{platform.machine()}, {cores()} cores, commit {commit()}, {vars(options)}")
     print("| task | policy | representation | spectral radius of each member | estimates | true value | seconds |")
     print("|---|---|---|---|---|---|---|")
     for task in options.tasks:
@@ -59,15 +58,9 @@ def main() -> None:
                 began = time.perf_counter()
                 fitted = fit(problem, method, Run(member_keys(0, options.members)))
                 radius = fitted.trained["lspe"].curves["radius"][-1]  # [M]
-                cells = (
-                    task.rpartition("/")[2],
-                    name,
-                    representation,
-                    ", ".join(f"{value:.3g}" for value in radius),
-                    ", ".join(f"{value:.3g}" for value in fitted.estimated.values),
-                    f"{judged.truth.discounted.value:.3g}",
-                    f"{time.perf_counter() - began:.0f}",
-                )
+                cells = [task.rpartition("/")[2], name, representation]
+                cells += [", ".join(f"{v:.3g}" for v in values) for values in (radius, fitted.estimated.values)]
+                cells += [f"{judged.truth.discounted.value:.3g}", f"{time.perf_counter() - began:.0f}"]
                 print(f"| {' | '.join(cells)} |", flush=True)
 
 

@@ -29,25 +29,15 @@ Variant = tuple[str, dict[str, Any]]
 def variants(recipe_steps: int, width: int | None) -> dict[str, Variant]:
     """Name in the table -> method and settings."""
     recipe = DOPE | {"steps": recipe_steps}
-    found: dict[str, Variant] = {
-        "mean-return": ("mean-return", {}),
-        "fqe": ("fqe", {}),
-        "fqe-clip": ("fqe-clip", {}),
-        "fqe-ln": ("fqe-ln", {}),
+    found: dict[str, Variant] = {name: (name, {}) for name in ("mean-return", "fqe", "fqe-clip", "fqe-ln")}
+    found |= {
         "fqe, τ 0.005": ("fqe", {"tau": 0.005}),
         "the recipe": ("fqe", recipe),
         "the recipe, not clipped": ("fqe", recipe | {"clip_targets": False}),
         "the recipe, τ 0.02": ("fqe", recipe | {"tau": 0.02}),
-        "fqe-hl": ("fqe-hl", {}),
-        "fqe-horizon": ("fqe-horizon", {}),
-        "retrace": ("retrace", {}),
-        "tree-backup": ("tree-backup", {}),
-        "q-lambda": ("q-lambda", {}),
-        "wdr": ("wdr", {}),
-        "magic": ("magic", {}),
-        "wpdis": ("wpdis", {}),
-        "sope": ("sope", {}),
     }
+    relatives = ("fqe-hl", "fqe-horizon", "retrace", "tree-backup", "q-lambda", "wdr", "magic", "wpdis", "sope")
+    found |= {name: (name, {}) for name in relatives}
     if width is None:
         return found
     trained = {name for name, (method, _) in found.items() if "width" in ESTIMATORS[method].config.model_fields}

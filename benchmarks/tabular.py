@@ -13,7 +13,6 @@ Times are the least of the repetitions, since the machine may be shared; compila
 
 import argparse
 import os
-import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ropeval.files import write_text
 from ropeval.provenance import commit
+from ropeval.runtime import processor
 from ropeval.tabular.mdp import TabularMDP
 from ropeval.tabular.metrics import StateActionMetric, random_policy, rope
 from ropeval.tabular.recursion import coupled_step, doubling, float64, krylov, rounds
@@ -74,13 +75,8 @@ def least(run: Callable[[], np.ndarray], repeats: int) -> tuple[np.ndarray, floa
 
 def hardware() -> str:
     device = jax.devices()[0]
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        cpu = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        cpu = platform.processor() or platform.machine()
     accelerator = f", {device.device_kind}" if device.platform != "cpu" else ""
-    return f"{cpu}, {os.cpu_count()} cores{accelerator}; JAX {jax.__version__}, NumPy {np.__version__}"
+    return f"{processor()}, {os.cpu_count()} cores{accelerator}; JAX {jax.__version__}, NumPy {np.__version__}"
 
 
 def main() -> None:
@@ -138,10 +134,7 @@ Largest difference between the routes' distances: {max(gaps):.1e} (the distances
 
 {krylov_rows}
 """
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    temporary = options.out.with_suffix(".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, options.out)
+    write_text(options.out, text)
     print(text)
 
 

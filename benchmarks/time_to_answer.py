@@ -230,14 +230,12 @@ def hardware() -> dict[str, str]:
     import jax
 
     from ropeval.provenance import commit
-    from ropeval.runtime import device
+    from ropeval.runtime import device, processor
 
-    cpu = Path("/proc/cpuinfo")
-    models = [line.split(": ")[1] for line in cpu.read_text().splitlines() if line.startswith("model name")]
     return {
         "command": " ".join(["python benchmarks/time_to_answer.py", *sys.argv[1:]]),
         "device": device(),
-        "cpu": models[0] if models else "unknown",
+        "cpu": processor(),
         "jax": jax.__version__,
         "commit": commit(),
     }

@@ -36,7 +36,7 @@ DEFAULT = {"learning_rate": 3e-4, "beta": 1.0, "dim": "X/2"}
 DEMO = {part: {"width": 64, "steps": steps, "tau": 0.05} for part, steps in
         (("fqe", 10_000), ("rope", 5_000), ("rope-range", 5_000))}  # fmt: skip
 DRAWS = 2
-PARTS = ("fqe", "rope", "rope-range")
+PARTS = tuple(DEMO)
 
 
 def questions(options: argparse.Namespace) -> "Iterator[Question]":
@@ -93,15 +93,8 @@ def table(rows: list[dict[str, Any]]) -> str:
             number(r[f"error_{which}"]) for which in ("chosen", "default", "best", "median")
         ), f"{r['diverged']} of {r['candidates']}", choice]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    lines += [
-        "",
-        "Mean absolute error as a share of |truth|, and how often the choice beat the default:",
-        "",
-    ]
-    lines += [
-        "| task | method | chosen | default | best in hindsight | better / same / worse |",
-        "|---" * 6 + "|",
-    ]
+    lines += ["", "Mean absolute error as a share of |truth|, and how often the choice beat the default:", ""]
+    lines += ["| task | method | chosen | default | best in hindsight | better / same / worse |", "|---" * 6 + "|"]
     for task, method in dict.fromkeys((r["task"], r["method"]) for r in rows):
         own = [r for r in rows if (r["task"], r["method"]) == (task, method)]
         shares = []

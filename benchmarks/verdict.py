@@ -11,20 +11,20 @@ cases `supported` while at least 98 % of them are within a tenth of the range, a
 import argparse
 import itertools
 import json
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.suite_page import ROWS, filled, studies
+from benchmarks.program import run
+from benchmarks.suite_page import ROOT, ROWS, filled, studies
 from benchmarks.verdict_cases import Case, cases, words
 from benchmarks.verdict_picture import reliability
 
+from ropeval.bench.results.scores import iqm
 from ropeval.bench.results.together import load_results
-from ropeval.errors import UserError
 from ropeval.evaluation.options import DEFAULT_METHODS
-from ropeval.evaluation.result import BASELINES, Estimate
+from ropeval.evaluation.result import BASELINES
 from ropeval.evaluation.verdict import rule
 from ropeval.evaluation.verdict.one_answer import one_answer
 from ropeval.evaluation.verdict.rule import WORDS, Kind, Limits
@@ -32,7 +32,6 @@ from ropeval.evaluation.verdict.verdict import apart, read
 from ropeval.files import write_text
 from ropeval.report.draw_paper import draw
 
-ROOT = Path(__file__).resolve().parents[1]
 TABLE, PAGE = ROOT / "src/ropeval/evaluation/verdict/table.json", ROOT / "docs/guide/trust.md"
 BEGIN, END = "<!-- from here on: python -m benchmarks.verdict -->", "<!-- to here: verdict -->"
 NEAR, FAR = 0.1, 0.3  # of the range: right, and wrong
@@ -74,24 +73,19 @@ def fit(dev: Sequence[Case]) -> dict[str, Any]:
     own = [case for case in dev if case.simulator is None and "support" in case.estimate.signs]
     limits["simulator"] = _limits("simulator", [(read(case.estimate.signs), case.error) for case in own])
     known = [case for case in dev if case.simulator is not None]
-    limits["beside"] = _limits(
-        "beside",
-        [
-            ({"contradicted": apart(case.estimate, case.simulator)}, case.error)
-            for case in known
-            if case.simulator is not None and _calm(case.simulator, limits["simulator"])
-        ],
-    )
+    beside: list[tuple[Mapping[str, float], float]] = [
+        ({"contradicted": apart(case.estimate, case.simulator)}, case.error)
+        for case in known
+        if case.simulator is not None
+        and rule.judge(read(case.simulator.signs), limits["simulator"]).word == "supported"
+    ]
+    limits["beside"] = _limits("beside", beside)
     seeing = [case for case in known if case.estimate.family != BASELINES]
     kinds: tuple[tuple[Kind, bool], ...] = (("alone", False), ("weights", True))
     for kind, weighs in kinds:
         some = [case for case in seeing if ("effective" in case.estimate.signs) is weighs]
         limits[kind] = _limits(kind, [(read(case.estimate.signs), case.error) for case in some])
     return {"limits": {kind: {n: list(both) for n, both in one.items()} for kind, one in limits.items()}}
-
-
-def _calm(simulator: Estimate, limits: Mapping[str, Limits]) -> bool:
-    return rule.judge(read(simulator.signs), limits).word == "supported"
 
 
 def _limits(kind: Kind, seen: Sequence[tuple[Mapping[str, float], float]]) -> dict[str, Limits]:
@@ -207,13 +201,13 @@ def against_single_methods(every: Sequence[Case]) -> str:
             errors["one number (`auto`)"].append(abs(answer.value - group[0].truth) / group[0].wide)
             for case in group:
                 errors.setdefault(f"`{case.estimate.method}`", []).append(case.error)
-        whole = {who: np.sort(found) for who, found in errors.items() if len(found) == len(groups)}
+        whole = {who: np.array(found) for who, found in errors.items() if len(found) == len(groups)}
         head = f"| {split} cases ({len(groups)}) | IQM | median | mean | within 10% | off by over 30% |"
         head += "\n|---|--:|--:|--:|--:|--:|"
         rows = [
-            f"| {who} | {_iqm(x):.3f} | {np.median(x):.3f} | {x.mean():.3f} | {(x <= NEAR).mean():.0%} "
+            f"| {who} | {iqm(x):.3f} | {np.median(x):.3f} | {x.mean():.3f} | {(x <= NEAR).mean():.0%} "
             f"| {(x > FAR).mean():.0%} |"
-            for who, x in sorted(whole.items(), key=lambda item: _iqm(item[1]))
+            for who, x in sorted(whole.items(), key=lambda item: iqm(item[1]))
         ]
         parts.append("\n".join([head, *rows]))
     return "\n\n".join(parts)
@@ -242,11 +236,6 @@ def findings_table(every: Sequence[Case]) -> str:
             lines.append(f"| `{code}` | {severity} | {fires.sum()} | {off[0]} | {off[1]} | {named} |")
         parts.append(f"On the {split} cases:\n\n" + "\n".join(lines))
     return "\n\n".join(parts)
-
-
-def _iqm(errors: Any) -> float:
-    cut = len(errors) // 4
-    return float(errors[cut : len(errors) - cut].mean())
 
 
 def _markdown(lines: Sequence[Measured]) -> str:
@@ -296,8 +285,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    run(main)

@@ -41,39 +41,24 @@ def cases(rows: pl.DataFrame) -> list[Case]:
     for row, one in made:
         if one.value is None or not one.signs:
             continue
-        wide, off = ranges[row["task"]], abs(one.value - row["truth_discounted"])
-        beside = None if "support" in one.signs else simulators.get((row["task"], row["policy"]))
-        ends = None if row["low"] is None else (row["low"], row["high"])
-        found.append(
-            Case(
-                row["task"],
-                find_task(row["task"]).family,
-                row["split"],
-                one,
-                beside,
-                off / wide,
-                None if ends is None else ends[0] <= row["truth_discounted"] <= ends[1],
-                None if ends is None else (ends[1] - ends[0]) / wide,
-                off / one.signs["scale"],
-                row["truth_discounted"],
-                wide,
-                {found["code"]: found["severity"] for found in json.loads(row["warnings"])},
-            )
-        )
+        task, low, high, truth = (row[name] for name in ("task", "low", "high", "truth_discounted"))
+        wide, off = ranges[task], abs(one.value - truth)
+        beside = None if "support" in one.signs else simulators.get((task, row["policy"]))
+        covered, width = (None, None) if low is None else (low <= truth <= high, (high - low) / wide)
+        findings = {told["code"]: told["severity"] for told in json.loads(row["warnings"])}
+        case = Case(
+            task=task, family=find_task(task).family, split=row["split"], estimate=one, simulator=beside,
+            error=off / wide, covered=covered, width=width, moved=off / one.signs["scale"], truth=truth, wide=wide,
+            findings=findings,
+        )  # fmt: skip
+        found.append(case)
     return found
 
 
 def _estimate(row: Mapping[str, Any]) -> Estimate:
     signs = json.loads(row["extras"]).get("signs", {})
-    nothing: dict[str, Any] = {
-        "interval": None,
-        "lowest": None,
-        "highest": None,
-        "members": [],
-        "diverged": [],
-        "warnings": [],
-        "config": {},
-    }
+    nothing: dict[str, Any] = dict.fromkeys(("interval", "lowest", "highest"))
+    nothing |= {"members": [], "diverged": [], "warnings": [], "config": {}}
     return Estimate(
         policy=row["policy"], policy_kind="", method=row["method"], value=row["estimate"], data_sha256="", version="",
         seconds=row["seconds"], signs=signs, family=ESTIMATORS[row["method"].rpartition("+")[2]].family, **nothing,

@@ -11,7 +11,6 @@ method finishes; a run that is repeated does what is missing.
 
 import argparse
 import json
-import os
 import time
 from importlib import resources
 from pathlib import Path
@@ -22,6 +21,7 @@ import numpy as np
 from ropeval.encoders import ENCODERS
 from ropeval.estimators import ESTIMATORS
 from ropeval.provenance import commit
+from ropeval.runtime import cores, device, prepare
 
 GAMMA = 0.99
 STEPS, TRUTH_EPISODES = 100_000, 200
@@ -54,9 +54,8 @@ def collect(policies: Path, out: Path) -> None:
 
     out.mkdir(parents=True, exist_ok=True)
     logging, evaluated = (policies / f"hopper_online_{number}.npz" for number in (5, 10))
-    cores = len(os.sched_getaffinity(0))
-    truth = play_value("Hopper-v4", LocatedPolicy(str(evaluated), None), GAMMA, TRUTH_EPISODES, processes=cores)
-    log: dict[str, Any] = play_log("Hopper-v4", LocatedPolicy(str(logging), None), STEPS, processes=cores)
+    truth = play_value("Hopper-v4", LocatedPolicy(str(evaluated), None), GAMMA, TRUTH_EPISODES, processes=cores())
+    log: dict[str, Any] = play_log("Hopper-v4", LocatedPolicy(str(logging), None), STEPS, processes=cores())
     np.savez_compressed(out / "log.npz", **log)
     values = {
         "value": truth.discounted.value,
@@ -72,22 +71,18 @@ def collect(policies: Path, out: Path) -> None:
 
 
 def run(task: str, out: Path, methods: list[str], members: int) -> None:
-    import jax
-
     import ropeval
-    from ropeval.runtime import prepare
 
     prepare()
     folder = Path(str(resources.files("ropeval.demo"))) if task == "demo" else Path(task)
     truth = json.loads((folder / "truth.json").read_text())
     dataset = ropeval.load_dataset(folder / "log.npz")
-    device = jax.devices()[0]
     about = {
         "task": "demo" if task == "demo" else truth["environment"],
         "steps": len(dataset),
         "episodes": dataset.num_episodes,
         "members": members,
-        "hardware": device.device_kind if device.platform != "cpu" else f"{len(os.sched_getaffinity(0))} CPU cores",
+        "hardware": device(),
         "commit": commit(),
         "truth": truth["policies"],
     }

@@ -254,23 +254,13 @@ def method() -> Case:
     )
 
 
-CASES: dict[str, Callable[[], Case]] = {
-    "divergence": divergence,
-    "out-of-bounds": out_of_bounds,
-    "support": support,
-    "replay": replay,
-    "collapse": collapse,
-    "coverage": coverage,
-    "effective-sample-size": effective_sample_size,
-    "not-converged": not_converged,
-    "bellman-residual": bellman_residual,
-    "few-episodes": few_episodes,
-    "truncation": truncation,
-    "clock": clock,
-    "horizon": horizon,
-    "disagreement": disagreement,
-    "method": method,
-}
+CASES: dict[str, Callable[[], Case]] = {  # by the code of the finding, for which the function is called
+    case.__name__.replace("_", "-"): case
+    for case in (
+        divergence, out_of_bounds, support, replay, collapse, coverage, effective_sample_size, not_converged,
+        bellman_residual, few_episodes, truncation, clock, horizon, disagreement, method,
+    )
+}  # fmt: skip
 
 
 # ---- numbers, not findings

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ropeval import runtime
-from ropeval.runtime import sized_for
+from ropeval.runtime import cores, processor, sized_for
 
 CODE = """
 import json, sys
@@ -89,3 +89,8 @@ def test_a_gpu_that_jax_does_not_see_is_named(monkeypatch, tmp_path):
 @pytest.mark.parametrize(("backend", "size"), [("cpu", "cpu"), ("gpu", "gpu"), ("tpu", "gpu"), ("METAL", "gpu")])
 def test_sizes_are_a_cpus_or_an_accelerators(backend, size):
     assert sized_for(backend) == size
+
+
+def test_what_this_machine_is_has_a_name_and_a_size():
+    assert 1 <= cores() <= os.cpu_count()
+    assert processor()

@@ -99,15 +99,12 @@ def wide(evidence: Evidence, truth: str, tasks: Sequence[str], called: str) -> T
             if p is not None and (column[1] == "median" or not evidence.gridded(column[0]))
         }
         lowest = min(free.values(), default=float("inf"))
-        rows.append(
-            [task]
-            + [
-                Cell(error_text(p.value), free.get(column) == lowest < float("inf"))
-                if p is not None
-                else Cell(evidence.missing(task, column[0]).removeprefix("missing: ") or "undefined")
-                for column, p in picks.items()
-            ]
-        )
+        row: list[Cell | str] = [task]
+        for column, p in picks.items():
+            absent = evidence.missing(task, column[0]).removeprefix("missing: ") or "undefined"
+            lead = free.get(column) == lowest < float("inf")
+            row.append(absent if p is None else Cell(error_text(p.value), lead))
+        rows.append(row)
     caption = "The lowest number that needed no truth is bold."
     title = f"RMAE against {TRUTHS[truth]}, {called}"
     return Table(["dataset", *(label(evidence, *c) for c in wanted)], rows, title, caption, f"{called}-{truth}", 1)
@@ -116,10 +113,8 @@ def wide(evidence: Evidence, truth: str, tasks: Sequence[str], called: str) -> T
 def everything(evidence: Evidence, task: str) -> Table:
     """One dataset in full, with intervals."""
     rows: list[list[Cell | str]] = []
-    for method in evidence.summary.methods:
+    for method in evidence.summary.of_task(task):
         for how in PICKS if evidence.gridded(method) else ("best",):
-            if (task, method) not in evidence.summary.runs:
-                continue
             row: list[Cell | str] = [label(evidence, method, how)]
             for truth in DEFINITIONS:
                 found = evidence.pick(truth, task, method, how)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ropeval.bench.results.scores import Floats, Interval, iqm, resampled_iqm, with_interval
-from ropeval.bench.results.summary import Summary
+from ropeval.bench.results.summary import Summary, median
 
 PICKS = {"best": "best†", "median": "median", "worst": "worst‡"}
 CHOSEN = (
@@ -40,17 +40,11 @@ def pick(summary: Summary, truth: str, task: str, method: str, how: str) -> Pick
     values = {hyper: float(iqm(own)) for hyper, own in errors.items()}
     if how == "median":
         samples = np.stack([resampled_iqm(own) for own in errors.values()])  # [S, B]
-        return Pick(float(_median(np.array(list(values.values())))), _median(samples), "")
+        return Pick(float(median(np.array(list(values.values())))), median(samples), "")
     sign = 1 if how == "best" else -1
     # Ties, as between settings that all diverged, go by how many runs did, then by name.
     hyper = min(values, key=lambda h: (sign * values[h], sign * int(np.isinf(errors[h]).sum()), h))
     return Pick(values[hyper], resampled_iqm(errors[hyper]), hyper)
-
-
-def _median(values: Floats) -> Floats:
-    """Over the first axis; infinite as soon as one of the two in the middle is."""
-    ordered = np.sort(values, axis=0)
-    return np.asarray(0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]))
 
 
 def chance(own: Pick, rival: Pick) -> float:

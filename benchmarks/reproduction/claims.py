@@ -113,15 +113,7 @@ def robustness(evidence: Evidence, truth: str) -> Table:
         low, high = float(values.min()), float(values.max())
         times = "–" if not np.isfinite(high) or low == 0 else f"{high / low:.1f}×"
         rows.append([*row, error_text(low), error_text(float(np.median(values))), error_text(high), times])
-    columns = [
-        "dataset",
-        "settings",
-        *(f"below {LABELS[r]}" for r in RIVALS),
-        "best†",
-        "median",
-        "worst‡",
-        "worst/best",
-    ]
+    columns = ["dataset", "settings", *(f"below {LABELS[r]}" for r in RIVALS), *PICKS.values(), "worst/best"]
     caption = (
         "How many of ROPE's settings have a lower IQM of RMAE than the others, and how far its settings are apart."
     )

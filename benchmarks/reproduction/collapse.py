@@ -48,14 +48,8 @@ def _by_dataset(evidence: Evidence, runs: pl.DataFrame) -> Table:
             own = runs.filter(task=task, method=method)
             rows.append(["" if place else task, LABELS[method], str(len(own)), *_features(own), *_distances(own)])
     caption = f"{READING} and settings, with the smallest and the largest. {_DISTANCES}"
-    return Table(
-        _columns("dataset"),
-        rows,
-        "Claim 4: representations, and the distance to a trivial estimate",
-        caption,
-        "collapse",
-        2,
-    )
+    title = "Claim 4: representations, and the distance to a trivial estimate"
+    return Table(_columns("dataset"), rows, title, caption, "collapse", 2)
 
 
 def _by_setting(evidence: Evidence, runs: pl.DataFrame) -> Table:

@@ -112,15 +112,12 @@ def finding(evidence: Evidence) -> tuple[str, str]:
     both = [task for task in evidence.d4rl if (task, "rope+fqe") in evidence.summary.runs]
     smaller, said = {}, {}
     for how in ("median", "best"):
-        pairs = [
-            (
-                evidence.pick("mean_reward", task, "rope+fqe", how),
-                evidence.pick("mean_reward", task, "mean-reward", how),
-            )
-            for task in both
-        ]
-        smaller[how] = sum(1 for own, trivial in pairs if own and trivial and trivial.value < own.value)
-        found = [outcome(own, trivial) for own, trivial in pairs]
+        own, trivial = (
+            [evidence.pick("mean_reward", task, method, how) for task in both] for method in ("rope+fqe", "mean-reward")
+        )
+        pairs = list(zip(own, trivial, strict=True))
+        smaller[how] = sum(1 for one, other in pairs if one and other and other.value < one.value)
+        found = [outcome(*pair) for pair in pairs]
         said[how] = f"better on {found.count('better')}, worse on {found.count('worse')}"
         said[how] += f" ({found.count('undecided')} undecided)"
     title = (

@@ -50,12 +50,11 @@ def _papers(evidence: Evidence) -> Table:
         row: list[Cell | str] = [task, f"{known['evaluated']:g}"]
         for truth in DEFINITIONS:
             ours = evidence.summary.truths.get((truth, task))
-            missing = "missing: dataset not run"
-            row.append(
-                missing
-                if ours is None
-                else f"{_with_error(ours.value, ours.value_se)} ({_apart(known['evaluated'], ours.value)})"
-            )
+            if ours is None:
+                row.append("missing: dataset not run")
+            else:
+                apart = _apart(known["evaluated"], ours.value)
+                row.append(f"{_with_error(ours.value, ours.value_se)} ({apart})")
         own = task in tasks and not tasks[task].policies["evaluated"].files
         rows.append([*row, "this project's: not comparable" if own else "the authors'"])
     columns = ["dataset", "paper's ρ(π_e)", *(f"ours, {TRUTHS[truth]}" for truth in DEFINITIONS), "policy"]
@@ -80,14 +79,10 @@ def timings_page(evidence: Evidence) -> str:
     cells = units.group_by("task", "method").agg(pl.col("seconds").sum(), pl.col("runs").sum())
     found = {(task, method): (seconds, runs) for task, method, seconds, runs in cells.iter_rows()}
     methods = evidence.summary.methods
-    rows = [
-        [
-            task,
-            *(_seconds(found.get((task, m))) for m in methods),
-            f"{sum(s for (t, _), (s, _) in found.items() if t == task):.0f}",
-        ]
-        for task in evidence.ran(evidence.tasks)
-    ]
+    rows = []
+    for task in evidence.ran(evidence.tasks):
+        whole = sum(s for (t, _), (s, _) in found.items() if t == task)
+        rows.append([task, *(_seconds(found.get((task, m))) for m in methods), f"{whole:.0f}"])
     totals = {m: sum(s for (_, name), (s, _) in found.items() if name == m) for m in methods}
     rows.append(["all together", *(f"{totals[m]:.0f}" for m in methods), f"{sum(totals.values()):.0f}"])
     caption = (

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import platform
 import sys
 import warnings
 from functools import cache
@@ -46,9 +47,22 @@ def device() -> str:
 
     first = jax.devices()[0]
     if first.platform == "cpu":
-        return f"{len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()} CPU cores"
+        return f"{cores()} CPU cores"
     count = len(jax.devices())
     return first.device_kind if count == 1 else f"{count} × {first.device_kind}"
+
+
+def cores() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processor() -> str:
+    """The name of this machine's."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())
 
 
 def idle_gpu() -> str:

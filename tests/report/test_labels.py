@@ -2,7 +2,7 @@
 
 import pytest
 
-from ropeval.report.labels import log_ticks, number, short_number, shown, slugs
+from ropeval.report.labels import counted, log_ticks, number, short_number, shown, slugs
 
 
 def test_four_digits_without_needless_exponents():
@@ -36,3 +36,7 @@ def test_numbers_are_short():
 def test_names_are_shown_in_one_line():
     assert shown("a\nb\u202ec") == "a b c"
     assert len(shown("x" * 100)) == 34
+
+
+def test_one_thing_and_several():
+    assert [counted(n, "log") for n in (0, 1, 2)] == ["0 logs", "1 log", "2 logs"]

@@ -18,3 +18,10 @@ def test_columns_of_numbers_are_found_and_columns_of_words_can_be_counted():
     assert [Table(["n", "v", "w"], rows).numeric(i) for i in range(3)] == [False, True, False]
     assert [Table(["n", "v", "w"], rows, left=2).numeric(i) for i in range(3)] == [False, False, True]
     assert not Table(["n"], [[None]]).numeric(0)
+
+
+def test_groups_of_rows_are_parted_by_lines():
+    made = Table.grouped(["name", "value"], [[["a", 1], ["", 2]], [["b", 3]], [["c", 4]]], left=1)
+    assert [row[1].value for row in made.cells()] == [1, 2, 3, 4]
+    assert (list(made.rules), made.left) == ([2, 3], 1)
+    assert list(Table.grouped(["name"], []).rules) == []

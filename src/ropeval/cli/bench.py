@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ropeval.cli import bench_pack, bench_report, bench_run
+from ropeval.cli import bench_report, bench_run
 from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
 
 if TYPE_CHECKING:
@@ -190,4 +190,19 @@ def train(
 app.command(epilog=bench_run.EPILOG)(bench_run.run)
 app.command()(bench_run.status)
 app.command(epilog=bench_report.EPILOG)(bench_report.report)
-app.command()(bench_pack.pack)
+
+
+@app.command()
+def pack(
+    study: Annotated[Path, typer.Argument(help="The folder that `ropeval bench run` wrote.", metavar="STUDY")],
+) -> None:
+    """Put a study's many small files into a few, to share or keep it.
+
+    Reports read them as before, and `bench run --resume` goes on from there.
+    """
+    from ropeval.bench.run.pack import pack as pack_study
+    from ropeval.bench.run.study import read_study
+
+    read_study(study)  # refuses what is no study
+    before, after = pack_study(study)
+    typer.echo(f"{study}: {before} files of units became {after}")

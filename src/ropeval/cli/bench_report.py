@@ -1,6 +1,5 @@
 """`ropeval bench report`: a study's tables and figures."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -47,6 +46,7 @@ def report(
     from ropeval.bench.results.report import write_report
     from ropeval.cli.progress import percent_bar
     from ropeval.cli.screen import Screen, stderr
+    from ropeval.runtime import cores
 
     target = out or study[0] / "report"
     with percent_bar(stderr()) as bar:
@@ -57,7 +57,7 @@ def report(
             [word.strip() for word in formats.split(",") if word.strip()],
             lambda words, fraction: bar.update(task, description=f"{words:28.28}", completed=fraction),
             overwrite,
-            processes=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+            processes=cores(),
         )
     pages = [path for path in written if path.stem == "report"] or written[:1]
     Screen().print(f"{len(written)} files in {target}; begin with {', '.join(map(str, pages))}", soft_wrap=True)

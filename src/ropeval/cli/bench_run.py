@@ -14,6 +14,7 @@ from ropeval.cli.progress import percent_bar
 from ropeval.cli.screen import Screen, stderr
 from ropeval.errors import UserError
 from ropeval.interrupts import interruptible, stop_if_pressed
+from ropeval.report.labels import counted
 
 if TYPE_CHECKING:
     from ropeval.bench.data.tasks import Task
@@ -228,7 +229,7 @@ def _progress(
         def report(unit: "Unit", fraction: float) -> None:
             stop_if_pressed()
             seen[unit.id] = len(unit.members) * _cost(study, unit) * fraction
-            count = f"{len(unit.members)} member{'s' if len(unit.members) > 1 else ''}"
+            count = counted(len(unit.members), "member")
             bar.update(whole, completed=sum(seen.values()), description=f"{unit.task}  {unit.method}  {count}")
 
         yield report

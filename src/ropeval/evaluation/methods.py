@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
+import jax
+
 from ropeval.data import Dataset
 from ropeval.data.needs import check_needs
 from ropeval.encoders import ENCODERS, Encoder
@@ -115,8 +117,9 @@ def make_method(name: str, overrides: Overrides | None = None, preset: str = "de
     if encoder:
         chosen_parts = {encoder: ENCODERS[encoder]} | chosen_parts
     chosen = overrides or {}
+    sizes = "cpu" if preset == "default" and jax.default_backend() == "cpu" else preset
     configs = {
-        part: make_config(entry.config, part, entry.presets.get(preset, {}), chosen.get(part, {}))
+        part: make_config(entry.config, part, entry.presets.get(sizes, {}), chosen.get(part, {}))
         for part, entry in chosen_parts.items()
     }
     return Method(name, encoder or None, estimator, configs)

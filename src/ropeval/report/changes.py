@@ -29,6 +29,7 @@ def changes_table(found: Compared) -> Table:
 def _row(name: str, change: Change) -> list[Cell | Value]:
     lost = Cell("diverged", tone="severe")
     values = [lost if value is None else value for value in (change.before, change.after)]
-    known = change.low is not None and change.high is not None
-    interval = f"{number(change.low)}…{number(change.high)}" if known else None
+    interval = None
+    if change.low is not None and change.high is not None:
+        interval = f"{number(change.low)}…{number(change.high)}"
     return [name, change.method, *values, change.difference, interval]

@@ -47,14 +47,8 @@ def draw(chart: Chart, folder: Path, formats: list[str], source: str) -> list[Pa
         figure = Figure(figsize=(width, height))
         FigureCanvasAgg(figure)
         axes = figure.subplots(rows, columns, squeeze=False, sharex=chart.same_x).ravel()
-        figure.subplots_adjust(
-            left / width,
-            bottom / height,
-            1 - right / width,
-            1 - top / height,
-            gap_x / panel_width,
-            gap_y / panel_height,
-        )
+        edges = (left / width, bottom / height, 1 - right / width, 1 - top / height)
+        figure.subplots_adjust(*edges, gap_x / panel_width, gap_y / panel_height)
         for place, axis in enumerate(axes):
             if place >= len(chart.panels):
                 axis.set_visible(False)

@@ -12,6 +12,11 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
+def counted(number: int, word: str) -> str:
+    """1 log, 2 logs."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def log_ticks(low: float, high: float) -> list[float]:
     """Powers of ten, and where those are few also 2 and 5, or every digit, times them."""
     powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)

@@ -35,22 +35,16 @@ def print_summary(name: str, kind: str, summary: Summary, console: Console) -> N
 
 
 def _facts(summary: Summary) -> list[tuple[str, str]]:
-    lengths, returns = summary.lengths, summary.returns
+    n, r = summary.lengths, summary.returns
     ends = f"{summary.terminated:,} terminated, {summary.truncated:,} truncated"
     fitted = "none: methods that weight by them fit the behaviour policy first"
     return [
         ("steps", f"{summary.steps:,} in {summary.episodes:,} episodes"),
-        (
-            "episode length",
-            f"{lengths.min():,} … {lengths.max():,}, median {np.median(lengths):,.0f}, mean {lengths.mean():,.1f}",
-        ),
+        ("episode length", f"{n.min():,} … {n.max():,}, median {np.median(n):,.0f}, mean {n.mean():,.1f}"),
         ("ends", ends + (f", {summary.open:,} with neither flag" if summary.open else "")),
-        ("rewards", _range(summary.rewards, 0)),
-        (
-            "returns",
-            f"{returns.min():.4g} … {returns.max():.4g}, mean {returns.mean():.4g}, median {np.median(returns):.4g}",
-        ),
-        ("log_probs", _range(summary.log_probs, 0) if summary.log_probs else fitted),
+        ("rewards", _range(summary.rewards)),
+        ("returns", f"{r.min():.4g} … {r.max():.4g}, mean {r.mean():.4g}, median {np.median(r):.4g}"),
+        ("log_probs", _range(summary.log_probs) if summary.log_probs else fitted),
     ]
 
 
@@ -104,8 +98,9 @@ def _line(console: Console, label: str, text: str) -> None:
     console.print(f"  {label:<15}{text}", highlight=False, markup=False)
 
 
-def _range(ranges: Ranges, i: int) -> str:
-    return f"{ranges.low[i]:.4g} … {ranges.high[i]:.4g}, mean {ranges.mean[i]:.4g}, std {ranges.std[i]:.4g}"
+def _range(ranges: Ranges) -> str:
+    """Of its only column."""
+    return f"{ranges.low[0]:.4g} … {ranges.high[0]:.4g}, mean {ranges.mean[0]:.4g}, std {ranges.std[0]:.4g}"
 
 
 def columns_table(summary: Summary) -> Table:

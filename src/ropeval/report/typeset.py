@@ -56,7 +56,8 @@ def to_html(table: Table, row_headers: bool = True, whole: bool = False) -> str:
     words = " ".join(filter(None, [f"{table.title}." if table.title else "", table.caption, table.source]))
     caption = f"<caption>{escape(words)}</caption>" if words else ""
     look = ' class="whole"' if whole else ""
-    opening = f'<table data-name="{escape(table.slug or _file_name(table))}"{look}>'
+    name = table.slug or slugs([table.title or table.caption or "table"]).popitem()[1]
+    opening = f'<table data-name="{escape(name)}"{look}>'
     return (
         f'<div class="scroll" tabindex="0" role="group" aria-label="{escape(words or ", ".join(table.columns))}">'
         f"{opening}{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
@@ -77,10 +78,6 @@ def _row(table: Table, row: Sequence[Cell], row_headers: bool) -> str:
         below = f"<br><small>{escape(cell.below)}</small>" if cell.below else ""
         cells.append(f"<{tag}{scope}{look}>{words}{below}</{tag}>")
     return "".join(cells)
-
-
-def _file_name(table: Table) -> str:
-    return slugs([table.title or table.caption or "table"]).popitem()[1]
 
 
 def _right(table: Table, column: int) -> str:

@@ -29,7 +29,7 @@ from ropeval.bench.data.workers import Pool, Recipe, Report, play_streams, worke
 from ropeval.data.columns import ColumnsWriter
 from ropeval.data.dataset import Dataset
 from ropeval.errors import UserError
-from ropeval.files import locked, read_npz, remove_leftovers, remove_scratch, write_atomically, write_text
+from ropeval.files import locked, remove_leftovers, remove_scratch, write_atomically, write_text
 from ropeval.policies import Policy
 from ropeval.version import __version__
 
@@ -49,9 +49,6 @@ def collect(
 
     `pool` (see `worker_pool`) serves many tasks, which spares each of them the start of its processes.
     """
-    if pool is None:
-        with worker_pool(processes) as own:
-            return collect(task, data, policies, seed, processes, truth_episodes, overwrite, report, own)
     folder = data / task.folder
     if is_collected(task, data) and not overwrite:
         return folder
@@ -60,7 +57,7 @@ def collect(
     make_environment(task.environment)[0].close()  # refuses what is not installed, before anything is written
     valued = [name for name in task.valued if name in located]
     plan = _plan(task, seed, truth_episodes or task.truth_episodes, located, loaded)
-    with locked(folder / ".lock") as alone:
+    with locked(folder / ".lock") as alone, contextlib.nullcontext(pool) if pool else worker_pool(processes) as players:
         if not alone:
             raise UserError(f"{folder}: another process is collecting this task; wait for it")
         if overwrite:
@@ -79,7 +76,7 @@ def collect(
                     values[name] = stream.elsewhere(folder / "parts" / f"truth-{name}"), recipe
             played = values if task.truth == "played" else ()
             missing = [values[name] for name in played if not files[name].exists()]
-            play_streams([*log.values(), *missing], pool, report)
+            play_streams([*log.values(), *missing], players, report)
             _write_log(folder / "log", {name: stream for name, (stream, _) in log.items()}, plan)
             truths = {name: _finish_truth(task, values[name][0], files[name], loaded[name]) for name in values}
         _copy_policies(folder / "policies", located)
@@ -165,15 +162,14 @@ def _write_log(folder: Path, streams: dict[str, Stream], plan: dict[str, Any]) -
         }
         for name, s in streams.items()
     }
-    left_out = {"lengths"} if plan["propensities"] else {"lengths", "log_probs"}
     remove_scratch(folder)  # of one that was killed: the lock is ours now
     with ColumnsWriter(folder, {**plan, "written_by": written, "ropeval": __version__}) as writer:
         for stream in streams.values():
-            for part, episodes in stream.kept():
-                rows = int(part.lengths[:episodes].sum())
-                columns = {name: array[:rows] for name, array in read_npz(part.path).items() if name not in left_out}
-                if rows:
-                    writer.append(Dataset.from_columns(columns, name=str(part.path)))
+            for path, columns in stream.kept_columns():
+                if not plan["propensities"]:
+                    columns.pop("log_probs", None)
+                if len(columns["rewards"]):
+                    writer.append(Dataset.from_columns(columns, name=str(path)))
 
 
 def _copy_policies(folder: Path, located: dict[str, LocatedPolicy]) -> None:

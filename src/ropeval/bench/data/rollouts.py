@@ -50,8 +50,5 @@ def play_log(
         stream = Stream(name, Path(folder), transitions, "transitions")
         with worker_pool(processes) as pool:
             play_streams([(stream, Recipe(environment, policy, seed, name))], pool)
-        parts = []
-        for part, episodes in stream.kept():
-            rows, arrays = int(part.lengths[:episodes].sum()), read_npz(part.path)
-            parts.append({column: array[:rows] for column, array in arrays.items() if column != "lengths"})
+        parts = [columns for _, columns in stream.kept_columns()]
     return {column: np.concatenate([part[column] for part in parts]) for column in parts[0]}

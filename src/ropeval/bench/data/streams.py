@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,13 @@ class Stream:
             yield part, keep
             if keep < len(sizes):
                 return
+
+    def kept_columns(self) -> Iterator[tuple[Path, dict[str, NDArray[Any]]]]:
+        """Of a log: the file of every part, and the columns of what is kept of it."""
+        for part, episodes in self.kept():
+            rows = int(part.lengths[:episodes].sum())
+            arrays = read_npz(part.path)
+            yield part.path, {column: array[:rows] for column, array in arrays.items() if column != "lengths"}
 
     def _amount(self, lengths: NDArray[np.int64]) -> int:
         return int(lengths.sum()) if self.unit == "transitions" else len(lengths)

@@ -46,7 +46,8 @@ def train(
     model = _resume(out, env_id) or _start(env_id, seed)
     model.batch_size = batch_size
     _record_run(out / "training.json", env_id, model, seed)
-    started, before = time.monotonic(), _seconds_so_far(out)
+    started, earlier = time.monotonic(), read_curve(out / "curve.jsonl")
+    before = earlier[-1]["seconds"] if earlier else 0.0
     while model.num_timesteps < steps:
         chunk = min(every - model.num_timesteps % every, steps - model.num_timesteps)
         model.learn(chunk, reset_num_timesteps=False)
@@ -180,11 +181,6 @@ def _record_run(path: Path, env_id: str, model: Any, seed: int) -> None:
     }
     about = {"environment": env_id, "algorithm": "SAC", "gamma": GAMMA, "seed": seed, "runs": [*runs, run]}
     write_text(path, json.dumps(about, indent=1) + "\n")
-
-
-def _seconds_so_far(out: Path) -> float:
-    curve = read_curve(out / "curve.jsonl")
-    return curve[-1]["seconds"] if curve else 0.0
 
 
 def _standard_error(values: list[float]) -> float:

@@ -2,15 +2,15 @@
 
 import itertools
 import json
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from ropeval.bench.results.rows import BASELINES, CASE, Failure
 from ropeval.bench.results.summary import study_cases
 from ropeval.bench.results.together import Part
-from ropeval.bench.run.study import Study, canonical
+from ropeval.bench.run.study import Study
 
 
 class Gap(NamedTuple):
@@ -49,7 +49,7 @@ def find_gaps_of_all(parts: Sequence[Part], rows: pl.DataFrame) -> list[Gap]:
 def find_gaps(study: Study, rows: pl.DataFrame, failures: Sequence[Failure]) -> list[Gap]:
     """Compares with what study.json names, and with the settings and seeds that other tasks of the study have."""
     counts: dict[tuple[str, str, str], int] = {
-        (task, method, canonical(json.loads(hyper))): count
+        (task, method, _canonical(json.loads(hyper))): count
         for task, method, hyper, count in rows.group_by(CASE, "method", "hyper").agg(pl.len()).iter_rows()
     }
     tasks = [case for cases in study_cases(study, rows).values() for case in cases]
@@ -57,8 +57,7 @@ def find_gaps(study: Study, rows: pl.DataFrame, failures: Sequence[Failure]) -> 
     found = []
     for task, method in itertools.product(tasks, methods):
         seen = {hyper for _, name, hyper in counts if name == method}
-        spanned = study.settings_of(method) if method in study.grid else []
-        wanted = sorted(seen.union(map(canonical, spanned)))
+        wanted = sorted(seen | _grid(study, method))
         seeds = 1 if method in BASELINES else _seeds(study, [n for (_, m, _), n in counts.items() if m == method])
         own = {hyper: counts.get((task, method, hyper), 0) for hyper in wanted}
         if not any(own.values()):
@@ -70,6 +69,15 @@ def find_gaps(study: Study, rows: pl.DataFrame, failures: Sequence[Failure]) -> 
             if count < seeds
         ]
     return found
+
+
+def _grid(study: Study, method: str) -> set[str]:
+    """The settings that the method's grid spans."""
+    return {_canonical(setting) for setting in study.settings_of(method)} if method in study.grid else set()
+
+
+def _canonical(setting: Mapping[str, Any]) -> str:
+    return json.dumps(setting, sort_keys=True)
 
 
 def _seeds(study: Study, counts: list[int]) -> int:

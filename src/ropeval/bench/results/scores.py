@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 RESAMPLES = 2_000
+SEED = 0  # of the bootstrap: the same rows, the same intervals
 COVERAGE = 0.95
 TRIM = 0.25  # the share that the interquartile mean sets aside on each side
 
@@ -52,16 +53,16 @@ def iqm(values: ArrayLike, axis: int | None = None) -> Floats:
     return np.asarray(ordered[..., cut : ordered.shape[-1] - cut].mean(axis=-1))
 
 
-def resampled_iqm(values: ArrayLike, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
+def resampled_iqm(values: ArrayLike, resamples: int = RESAMPLES) -> Floats:
     """[B] the IQM of `values` [n] drawn anew, n of n with replacement. `values` [n, P]: [B, P], whole rows drawn."""
     runs = np.asarray(values, float)
-    drawn = np.random.default_rng(seed).integers(len(runs), size=(resamples, len(runs)))
+    drawn = np.random.default_rng(SEED).integers(len(runs), size=(resamples, len(runs)))
     return iqm(runs.T[..., drawn], axis=-1).T
 
 
-def iqm_interval(strata: Sequence[ArrayLike], resamples: int = RESAMPLES, seed: int = 0) -> Interval:
+def iqm_interval(strata: Sequence[ArrayLike], resamples: int = RESAMPLES) -> Interval:
     """The IQM over all runs together; the bootstrap draws within each stratum (task, setting) apart."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     runs = [np.asarray(stratum, float) for stratum in strata]
     drawn = [s[rng.integers(len(s), size=(resamples, len(s)))] for s in runs]  # [B, n_s] each
     return with_interval(float(iqm(np.concatenate(runs))), iqm(np.concatenate(drawn, axis=1), axis=1))
@@ -70,7 +71,7 @@ def iqm_interval(strata: Sequence[ArrayLike], resamples: int = RESAMPLES, seed: 
 Centre = Literal["mean", "median", "iqm"]
 
 
-def interval_over(groups: Sequence[ArrayLike], centre: Centre, resamples: int = RESAMPLES, seed: int = 0) -> Interval:
+def interval_over(groups: Sequence[ArrayLike], centre: Centre, resamples: int = RESAMPLES) -> Interval:
     """The centre of all values together; the bootstrap draws whole groups, as another suite would have other logs.
 
     All three are means of what is left after cutting some off at both ends: nothing, a quarter, or all but the middle.
@@ -81,7 +82,7 @@ def interval_over(groups: Sequence[ArrayLike], centre: Centre, resamples: int = 
     padded = np.full((len(own), max(map(len, own))), np.nan)  # [G, W]
     for row, values in zip(padded, own, strict=True):
         row[: len(values)] = values
-    drawn = np.random.default_rng(seed).integers(len(own), size=(resamples, len(own)))
+    drawn = np.random.default_rng(SEED).integers(len(own), size=(resamples, len(own)))
     value = _centre(padded.reshape(1, -1), centre)[0]
     return with_interval(float(value), _centre(padded[drawn].reshape(resamples, -1), centre))
 
@@ -96,9 +97,9 @@ def _centre(samples: Floats, centre: Centre) -> Floats:
     return np.asarray(np.where(kept, ordered, 0.0).sum(axis=1) / kept.sum(axis=1))
 
 
-def with_interval(value: float, samples: Floats, coverage: float = COVERAGE) -> Interval:
+def with_interval(value: float, samples: Floats) -> Interval:
     """`value` with the percentile interval of its bootstrap samples [B]."""
-    low, high = quantiles(samples, (1 - coverage) / 2, (1 + coverage) / 2)
+    low, high = quantiles(samples, (1 - COVERAGE) / 2, (1 + COVERAGE) / 2)
     return Interval(value, float(low), float(high))
 
 
@@ -124,7 +125,7 @@ class Profile(NamedTuple):
     high: Floats
 
 
-def performance_profile(strata: Sequence[ArrayLike], thresholds: ArrayLike, coverage: float = COVERAGE) -> Profile:
+def performance_profile(strata: Sequence[ArrayLike], thresholds: ArrayLike) -> Profile:
     """How many runs of all strata together reach each threshold.
 
     Drawn anew, the number of the n_s runs of a stratum that reach a threshold is binomial(n_s, share_s). So the sum's
@@ -144,6 +145,6 @@ def performance_profile(strata: Sequence[ArrayLike], thresholds: ArrayLike, cove
     share = (kinds[1] / kinds[0])[:, None]
     spectrum = np.exp(times @ (kinds[0][:, None] * np.log(1 - share + share * turn[None, :])))  # [T, F]
     below = np.cumsum(np.fft.irfft(spectrum, length, axis=1), axis=1)  # [T, N+1] P(at most k runs)
-    tail = (1 - coverage) / 2
+    tail = (1 - COVERAGE) / 2
     low, high = (np.argmax(below >= level - 1e-12, axis=1) / total for level in (tail, 1 - tail))
     return Profile(hits.sum(axis=0) / total, low, high)

@@ -115,6 +115,10 @@ class Summary:
         }
         return {hyper: errors for hyper, errors in found.items() if errors is not None}
 
+    def of_task(self, task: str) -> dict[str, Runs]:
+        """By method, those that were run on it."""
+        return {method: runs for method in self.methods if (runs := self.runs.get((task, method))) is not None}
+
     def score(self, truth: str, task: str, method: str, choice: str) -> Score | None:
         return self.scores.get((truth, task, method, choice))
 
@@ -174,12 +178,12 @@ def _choose(runs: Runs, errors: dict[str, Floats]) -> dict[str, Score]:
         found = {"best": score(best, with_interval(values[best], samples[best]))}
         if runs.default is not None:
             found["default"] = score(runs.default, with_interval(values[runs.default], samples[runs.default]))
-        middle = with_interval(_median(np.array(list(values.values()))), _median(np.stack(list(samples.values()))))
+        middle = with_interval(median(np.array(list(values.values()))), median(np.stack(list(samples.values()))))
         found["median"] = Score(middle, "", count, every, lost)
     return found if count > 1 or runs.default is None else {"default": found["default"]}
 
 
-def _median(values: Floats) -> Any:
+def median(values: Floats) -> Any:
     """Over the first axis. Half of two infinities is infinite, as is half of one."""
     ordered = np.sort(values, axis=0)
     middle = 0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2])

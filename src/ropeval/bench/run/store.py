@@ -15,10 +15,12 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from ropeval.bench.data.task_data import EVALUATED
 from ropeval.bench.run.study import Group, Study, Unit, digest, read_study, slug
@@ -81,8 +83,8 @@ class Store:
         """Hashes of the logs that the rows of a task come from: one, if all is well."""
         return {sha for rows in self._rows(f"{slug(task)}.*", ["data_sha256"]) for sha in rows["data_sha256"]}
 
-    def write(self, unit: Unit, rows: Any, curves: Any) -> None:
-        """`rows` and `curves` are polars frames. Rows come last: they say that all is there."""
+    def write(self, unit: Unit, rows: pl.DataFrame, curves: pl.DataFrame) -> None:
+        """Rows come last: they say that all is there."""
         write_parquet(self._unit(unit, "curves.parquet"), curves)
         write_parquet(self._unit(unit, "rows.parquet"), rows)
 
@@ -104,19 +106,17 @@ class Store:
                 seconds, steps = seconds + float(rows.unique("policy")["seconds"].sum()), steps + own
         return seconds, steps
 
-    def _rows(self, units: str, columns: list[str]) -> Iterator[Any]:
-        """Some columns of every unit whose name fits the pattern, as polars frames."""
-        import polars
-
+    def _rows(self, units: str, columns: list[str]) -> Iterator[pl.DataFrame]:
+        """Some columns of every unit whose name fits the pattern."""
         place = self.folder / "units"
         packed = place / f"{PACKED}.rows.parquet"
         for path in [*sorted(place.glob(f"{units}.rows.parquet")), *([packed] if packed.exists() else [])]:
             try:
-                known = [name for name in columns if name in polars.read_parquet_schema(path)]
-                found = polars.read_parquet(path, columns=[*known, "unit"], glob=False)
-                found = found.filter(polars.col("unit").map_elements(_fits(units), polars.Boolean)).select(known)
-                yield found if known == columns else found.with_columns(policy=polars.lit(EVALUATED)).select(columns)
-            except (OSError, polars.exceptions.PolarsError) as error:
+                known = [name for name in columns if name in pl.read_parquet_schema(path)]
+                found = pl.read_parquet(path, columns=[*known, "unit"], glob=False)
+                found = found.filter(pl.col("unit").map_elements(_fits(units), pl.Boolean)).select(known)
+                yield found if known == columns else found.with_columns(policy=pl.lit(EVALUATED)).select(columns)
+            except (OSError, pl.exceptions.PolarsError) as error:
                 raise UserError(f"{path}: cannot be read ({error}); delete it and go on with --resume") from error
 
     def failures(self) -> list[dict[str, Any]]:
@@ -239,8 +239,9 @@ def merge(old: Study, new: Study, folder: Path) -> Study:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    try:
+    """It only informs: one that is gone meanwhile, or damaged, counts for nothing."""
+    with suppress(OSError, ValueError):
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # gone meanwhile, or damaged: it only informs
-        return {"members": 0, "fraction": 0.0}
-    return content if isinstance(content, dict) else {"members": 0, "fraction": 0.0}
+        if isinstance(content, dict):
+            return content
+    return {"members": 0, "fraction": 0.0}

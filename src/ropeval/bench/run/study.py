@@ -180,11 +180,11 @@ class Group:
             return []
         parts = -(-len(left) // largest)
         size = -(-len(left) // parts)
-        chunks = [tuple(left[start : start + size]) for start in range(0, len(left), size)]
-        return [
-            Unit(self.task, self.method, chunk, f"{self.name}.{_names(chunk, policies)}", self.grid, policies)
-            for chunk in chunks
-        ]
+        found = []
+        for members in (tuple(left[start : start + size]) for start in range(0, len(left), size)):
+            name = f"{self.name}.{digest([[(m.hyper, m.seed) for m in members], policies])}"
+            found.append(Unit(self.task, self.method, members, name, self.grid, policies))
+        return found
 
     @property
     def grid(self) -> dict[str, list[Any]]:
@@ -225,10 +225,6 @@ def _groups(study: Study, task: str, method: str) -> list[Group]:
         shape = canonical({k: v for k, v in setting.items() if k not in spread})
         by_shape.setdefault(shape, []).extend(Member(setting, seed) for seed in range(seeds))
     return [Group(task, method, tuple(members), json.loads(shape)) for shape, members in by_shape.items()]
-
-
-def _names(members: Sequence[Member], policies: Sequence[str]) -> str:
-    return digest([[(m.hyper, m.seed) for m in members], policies])
 
 
 def _parts(method: str) -> list[str]:

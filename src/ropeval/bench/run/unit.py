@@ -64,20 +64,15 @@ def run_unit(
     for place, policy in enumerate(unit.policies):
         tell = _overall(method, report, place / len(unit.policies), 1 / len(unit.policies))
         try:
-            answer = _judge(study, unit, method, problems, policy, checkpoints, tell)
+            found, trained = _judge(study, unit, method, problems, policy, checkpoints, tell)
         except Exception as error:
             stop_if_pressed()  # to be interrupted is no failure
             failed[policy] = Failed.because(error)
             continue
-        rows += [{**one, **judged_columns(problems.data, policy)} for one in answer.rows]
-        curves.add(policy, answer.trained)
+        rows += [one | judged_columns(problems.data, policy) for one in found]
+        curves.add(policy, trained)
     prepare = pl.lit(sum(problems.log.seconds[made:])).alias("seconds_prepare")
     return UnitResult(pl.DataFrame(rows, schema=ROWS).with_columns(prepare), curves.frame(), failed)
-
-
-class _Answer(NamedTuple):
-    rows: list[Row]
-    trained: dict[str, Trained]
 
 
 def _judge(
@@ -88,8 +83,8 @@ def _judge(
     policy: str,
     checkpoints: Path | None,
     report: Callable[[str, float], None] | None,
-) -> _Answer:
-    """One policy."""
+) -> tuple[list[Row], dict[str, Trained]]:
+    """The rows of one policy, and what was trained for them."""
     problem, made, began = problems[policy], len(problems.log.seconds), time.monotonic()
     method.check(problem.dataset, problem.policy)
     about = _fingerprint(study, unit, method, problem)
@@ -118,7 +113,7 @@ def _judge(
         "device": device(),
         "seconds": seconds - sum(problems.log.seconds[made:]),
     }
-    return _Answer([common | row for row in rows], fitted.trained)
+    return [common | row for row in rows], fitted.trained
 
 
 def _run(

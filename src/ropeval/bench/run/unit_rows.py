@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.bench.data.task_data import TaskData
-from ropeval.bench.data.truth import PolicyTruth
 from ropeval.bench.run.schema import TRUTHS
 from ropeval.bench.run.study import Study, Unit, canonical
 from ropeval.evaluation.conclude import conclude
@@ -119,15 +118,9 @@ def _finite(value: Any) -> float | None:
 def judged_columns(data: TaskData, policy: str) -> Row:
     """Who is judged, and the truth about it: both definitions of the value, with their standard errors."""
     judged = data.judged[policy]
-    truths = {"truth": judged.truth, "random": data.random}
-    columns = [_values(whose, truth) for whose, truth in truths.items() if truth is not None]
-    return {"policy": policy, "split": judged.split} | {name: value for one in columns for name, value in one.items()}
-
-
-def _values(whose: str, truth: PolicyTruth) -> dict[str, float]:
-    found = {}
-    for definition in TRUTHS:
-        true = getattr(truth, definition)
-        found[f"{whose}_{definition}"] = true.value
-        found[f"{whose}_{definition}_se"] = true.standard_error
-    return found
+    columns: Row = {"policy": policy, "split": judged.split}
+    for whose, truth in (("truth", judged.truth), ("random", data.random)):
+        for definition in TRUTHS if truth is not None else ():
+            true = getattr(truth, definition)
+            columns |= {f"{whose}_{definition}": true.value, f"{whose}_{definition}_se": true.standard_error}
+    return columns

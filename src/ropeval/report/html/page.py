@@ -65,8 +65,8 @@ class Section:
 
     def panels(self, chart: Chart) -> "Section":
         """A small picture for each panel, side by side where there is room, under one legend."""
-        side = ('<div class="side">', *chart.apart(), "</div>")
-        return self._add(legend_html(chart.legend), *side, numbers_html(chart))
+        self._add(legend_html(chart.legend), '<div class="side">', *chart.apart())
+        return self._add("</div>", numbers_html(chart))
 
 
 @dataclass

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ropeval.evaluation.result import SEVERITIES, Estimate
+from ropeval.evaluation.result import SEVERITIES, Estimate, Severity
 from ropeval.evaluation.verdict.one_answer import Answer, answers, as_answer
-from ropeval.report.labels import number
+from ropeval.report.labels import counted, number
 from ropeval.report.run_page.outcome import BASELINES, Outcome, findings, worst
 from ropeval.report.versus import versus_sentence
 
-SPOKEN = {"severe": "severe finding", "warning": "warning"}  # what is counted in the sentence, worst first
+SPOKEN: dict[Severity, str] = {"severe": "severe finding", "warning": "warning"}  # counted in the sentence
 
 
 def headline_answers(outcome: Outcome) -> list[Answer]:
@@ -84,15 +84,9 @@ def answer(outcome: Outcome) -> str:
         sentence = f"The log alone tells no policy from another: {method} gives all of them {value}"
     else:
         sentence = f"Of {len(outcome.policies)} policies, {best.policy} would earn the most, {value} according to {who}"
-        probability = next(
-            (
-                dict(zip(r.policies, r.best, strict=True)).get(best.policy)
-                for r in outcome.rankings
-                if r.method == method
-            ),
-            None,
-        )
-        if probability is not None:
+        ranking = next((r for r in outcome.rankings if r.method == method and best.policy in r.policies), None)
+        if ranking is not None:
+            probability = ranking.best[ranking.policies.index(best.policy)]
             sentence += f", and is the best of them with {_chance(probability)}"
     over_log = f"; that is {versus_sentence(best.versus_log)}" if best.versus_log is not None else ""
     relied = f"; {first.verdict.sentence}" if first.verdict else ""
@@ -115,11 +109,12 @@ def _sure(estimate: Estimate, chosen: Answer) -> str:
 def _against(outcome: Outcome, best: Estimate) -> str:
     """What speaks against the number that the sentence gives, and against no other."""
     counts = Counter(f.severity for f in findings(best) if f.code != "disagreement")
-    told = [f"{counts[s]} {word}{'s' if counts[s] > 1 else ''}" for s, word in SPOKEN.items() if counts[s]]
+    told = [counted(counts[s], word) for s, word in SPOKEN.items() if counts[s]]
     others = contradicting(best)
     words = []
     if told:
-        words.append(f"{' and '.join(told)} {'speaks' if sum(counts[s] for s in SPOKEN) == 1 else 'speak'} against it")
+        alone = sum(counts[s] for s in SPOKEN) == 1
+        words.append(f"{' and '.join(told)} {'speaks' if alone else 'speak'} against it")
     if others:
         severe = {e.method for e in outcome.of(best.policy) if any(f.severity == SEVERITIES[0] for f in findings(e))}
         one, doubtful = len(others) == 1, severe.issuperset(others)

@@ -177,7 +177,7 @@ def paths_chart(found: Sequence[Estimate], legend: dict[str, Entry]) -> Chart | 
         panels=panels,
         legend=[LOG, *(legend[e.policy] for e in known)],
         x_label="step",
-        x_range=(0.0, max(_known_until(series) for panel in panels for series in panel.series)),
+        x_range=(0.0, max(float(s.x[np.isfinite(s.y)].max(initial=1.0)) for panel in panels for s in panel.series)),
         columns=min(2, len(panels)),
         table=Table(["column", "policy", *(f"step {step:g}" for step in _some(steps.tolist()))], rows),
     )
@@ -242,10 +242,6 @@ def _some(values: Sequence[float | None]) -> list[float | None]:
 def _until(curves: Sequence[Series]) -> float:
     """The last step at which somebody is left to be seen."""
     return max(float(series.x[np.nan_to_num(series.y) > LEFT].max(initial=1.0)) for series in curves)
-
-
-def _known_until(series: Series) -> float:
-    return float(series.x[np.isfinite(series.y)].max(initial=1.0))
 
 
 def _last(values: Sequence[float | None]) -> float:

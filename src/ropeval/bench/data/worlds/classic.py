@@ -4,7 +4,6 @@ Gymnasium plays one episode at a time, and half a percent of the range of values
 played in step; the tests compare every environment with Gymnasium's, step by step.
 """
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -46,7 +45,6 @@ def play(physics: Physics, policy: Policy, gamma: float, time_limit: int, episod
     return summaries
 
 
-@dataclass(frozen=True)
 class CartPole:
     """Position and velocity of the cart, angle and its velocity of the pole."""
 
@@ -68,7 +66,6 @@ class CartPole:
         return after, np.ones(len(states)), fallen
 
 
-@dataclass(frozen=True)
 class Acrobot:
     """Two angles and their velocities; a torque at the joint between two links."""
 
@@ -104,7 +101,6 @@ class Acrobot:
         return np.stack([turn1, turn2, speeding1, speeding2], axis=1)
 
 
-@dataclass(frozen=True)
 class MountainCar:
     """Position and velocity; the push is continuous."""
 
@@ -124,7 +120,6 @@ class MountainCar:
         return np.stack([x, speed], axis=1), np.where(there, 100.0, 0.0) - 0.1 * push**2, there
 
 
-@dataclass(frozen=True)
 class Pendulum:
     """Angle from upright, and its velocity."""
 

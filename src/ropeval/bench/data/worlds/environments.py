@@ -129,14 +129,15 @@ class Pendulum(Answering, PendulumEnv):
     episodes = 50_000  # where it begins decides much
 
 
-CLASSIC: dict[str, tuple[Callable[..., Any], int]] = {  # by Gymnasium's id; with its time limit
+Registered = dict[str, tuple[Callable[..., Any], int]]  # how an environment is made, and its time limit
+CLASSIC: Registered = {  # by Gymnasium's id
     "CartPole-v1": (CartPole, 500),
     "Acrobot-v1": (Acrobot, 500),
     "MountainCarContinuous-v0": (MountainCar, 999),
     "Pendulum-v1": (Pendulum, 200),
 }
 TABLES = {"Chain": chain, "Inventory": inventory, "Epidemic": epidemic, "ICU": icu}
-OURS = {f"{name}-v0": (partial(TableWorld, table.world), table.TIME_LIMIT) for name, table in TABLES.items()}
+OURS: Registered = {f"{n}-v0": (partial(TableWorld, table.world), table.TIME_LIMIT) for n, table in TABLES.items()}
 OURS |= {"Bandit-v0": (Bandit, 1), "LinearQuadratic-v0": (LinearQuadratic, linear.TIME_LIMIT)}
 for _name, (_make, _limit) in (CLASSIC | OURS).items():
     gymnasium.register(f"ropeval/{_name}", entry_point=_make, max_episode_steps=_limit)

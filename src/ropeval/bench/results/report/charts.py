@@ -150,20 +150,18 @@ def estimates(summary: Summary, palette: Palette) -> Chart:
     for task in summary.tasks:
         truths = {truth: summary.truths[truth, task] for truth in TRUTHS}
         known = [v for t in truths.values() for v in (t.value, t.random)]
-        fixed = [e for m in BASELINES if (r := summary.runs.get((task, m))) for e in r.estimates[r.shown]]
+        run = summary.of_task(task)
+        fixed = [e for method, r in run.items() if method in BASELINES for e in r.estimates[r.shown]]
         inside = np.array([v for v in (*known, *fixed) if np.isfinite(v)] or [0.0, 1.0])
-        here = [runs for (name, _), runs in summary.runs.items() if name == task]
-        low, high = _room(inside, [r.estimates[r.shown][~r.diverged[r.shown]] for r in here])
+        low, high = _room(inside, [r.estimates[r.shown][~r.diverged[r.shown]] for r in run.values()])
         drawn = []
-        for place, method in enumerate(summary.methods):
-            runs = summary.runs.get((task, method))
-            if runs is None:
-                continue
-            values = np.where(runs.diverged[runs.shown], np.inf, runs.estimates[runs.shown])
+        for method, r in run.items():
+            values = np.where(r.diverged[r.shown], np.inf, r.estimates[r.shown])
             spread = np.linspace(-0.25, 0.25, len(values)) if len(values) > 1 else np.zeros(1)
+            place = summary.methods.index(method)
             drawn.append(Series(method, palette[method], values, place + spread, kind="dots"))
-        values_of = (truths["discounted"].value, truths["mean_reward"].value, truths["discounted"].random)
-        marks = [entry.mark(at, "x") for entry, at in zip(VALUES, values_of, strict=True) if np.isfinite(at)]
+        lines = (truths["discounted"].value, truths["mean_reward"].value, truths["discounted"].random)
+        marks = [entry.mark(at, "x") for entry, at in zip(VALUES, lines, strict=True) if np.isfinite(at)]
         panels.append(Panel(task, drawn, marks, x_range=(low, high)))
     return Chart(
         slug="estimates",

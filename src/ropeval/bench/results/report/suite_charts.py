@@ -7,6 +7,7 @@ from ropeval.bench.results.rows import TRUTHS
 from ropeval.bench.results.scores import Floats
 from ropeval.bench.results.suite_scores import SPLITS, Line, Suite
 from ropeval.report.chart import Chart, Panel, Series, error_range
+from ropeval.report.labels import counted
 from ropeval.report.palette import Palette
 
 THRESHOLDS = np.geomspace(0.005, 5.0, 81)  # of the normalised error
@@ -43,7 +44,7 @@ def errors(suite: Suite, palette: Palette, split: str) -> Chart:
                 drawn.append(Series(method, palette[method], x, at, low, high, "points", words=words))
                 seen += [x, low, high]
         logs = suite.part(split, family=family)["task"].n_unique()
-        panels.append(Panel(f"{title}, {logs} log{'s' if logs != 1 else ''}", drawn, note="no answer"))
+        panels.append(Panel(f"{title}, {counted(logs, 'log')}", drawn, note="no answer"))
     return Chart(
         slug=f"suite-errors-{split or 'all'}",
         title=f"Errors by family, {SPLITS[split]}",
@@ -117,9 +118,6 @@ def _has_both(line: Line) -> bool:
 
 def _point(line: Line, palette: Palette) -> Series:
     y, low, high = (np.array([max(FLOOR, end)]) for end in line.iqm)
-    words = [f"{line.method}: {line.iqm.value:.3g} in {line.seconds:.3g} s, {_share(line)} of the cases answered"]
+    answered = f"{line.counts['answered'] / line.cases:.0%} of the cases answered"
+    words = [f"{line.method}: {line.iqm.value:.3g} in {line.seconds:.3g} s, {answered}"]
     return Series(line.method, palette[line.method], np.array([line.seconds]), y, low, high, "points", words=words)
-
-
-def _share(line: Line) -> str:
-    return f"{line.counts['answered'] / line.cases:.0%}"

@@ -10,7 +10,7 @@ from ropeval.bench.results.report.tables import error_text, interval_cell
 from ropeval.bench.results.rows import BASELINES, TRUTHS, Failure, case_name
 from ropeval.bench.results.scores import Interval
 from ropeval.bench.results.suite_scores import MOST, OUTCOMES, PRECISE, SPLITS, Line, Suite
-from ropeval.report.labels import number
+from ropeval.report.labels import counted, number
 from ropeval.report.table import Cell, Table
 
 NORMALISED = "Normalised error: |estimate − true value| / range of the true values of the log's policies."
@@ -73,13 +73,10 @@ def accuracy(suite: Suite, lines: list[Line], split: str) -> Table:
 
 def ranking(suite: Suite, lines: list[Line], split: str) -> Table:
     """Whether a method finds the order of the policies, and what its choice costs."""
+    highest, lowest = _best(lines, "spearman", max), _best(lines, "regret")
     rows: list[list[Cell | str]] = [
-        [
-            _name(line), str(line.logs), _centre(line.spearman, _best(lines, "spearman", max)),
-            _centre(line.regret, _best(lines, "regret")),
-        ]
-        for line in lines
-    ]  # fmt: skip
+        [_name(line), str(line.logs), _centre(line.spearman, highest), _centre(line.regret, lowest)] for line in lines
+    ]
     columns = ["method", "logs", "Spearman", "regret@1"]
     policies = suite.part(split).group_by("task").agg(pl.col("policy").n_unique())["policy"].to_list()
     caption = (
@@ -117,7 +114,7 @@ def families(suite: Suite, lines: list[Line], split: str) -> Table:
     for family in suite.families(split):
         own = [suite.line(line.method, split, family) for line in lines]
         logs = suite.part(split, family=family)["task"].n_unique()
-        columns.append(f"{family} ({logs} log{'s' if logs != 1 else ''})")
+        columns.append(f"{family} ({counted(logs, 'log')})")
         lowest = _best(own, "iqm")
         for row, line in zip(rows, own, strict=True):
             sign = "" if line.compared or not line.logs else " †"

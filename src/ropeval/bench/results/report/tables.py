@@ -102,9 +102,7 @@ def scores(summary: Summary, truth: str) -> Table:
         defaults = [summary.score(truth, task, method, "default") for method in summary.methods]
         lowest = min((score.interval.value for score in defaults if score and score.interval), default=np.inf)
         name = task
-        for method in summary.methods:
-            if (task, method) not in summary.runs:
-                continue
+        for method in summary.of_task(task):
             found = {choice: summary.score(truth, task, method, choice) for choice in CHOICES}
             cells = [
                 "–"
@@ -133,10 +131,7 @@ def both_truths(summary: Summary) -> Table:
     rows: list[list[Cell | str]] = []
     for task in summary.tasks:
         name = task
-        for method in summary.methods:
-            runs = summary.runs.get((task, method))
-            if runs is None:
-                continue
+        for method, runs in summary.of_task(task).items():
             values, lost = runs.estimates[runs.shown], runs.diverged[runs.shown]
             middle = float(iqm(values[~lost])) if not lost.all() else np.inf
             at = [summary.shown_errors(truth, task, method) for truth in TRUTHS]
@@ -175,16 +170,10 @@ def true_values(summary: Summary) -> Table:
 
 
 def _gaps(gaps: Sequence[Gap]) -> Table:
-    rows = [
-        [
-            g.task,
-            g.method,
-            setting(g.hyper) if g.hyper else "all",
-            f"{g.present} of {g.expected}",
-            g.reason or "not run",
-        ]
-        for g in gaps
-    ]
+    rows = []
+    for g in gaps:
+        which = setting(g.hyper) if g.hyper else "all"
+        rows.append([g.task, g.method, which, f"{g.present} of {g.expected}", g.reason or "not run"])
     caption = "Runs that the study names and that are not there. Tables and figures show what is there."
     columns = ["task", "method", "setting", "runs", "reason"]
     return Table(columns, rows, "What is missing", caption, "missing", 5)

@@ -60,10 +60,7 @@ def error_curves(summary: Summary, curves: Curves, palette: Palette, truth: str,
     for task in summary.tasks:
         values, drawn, marks, moving = summary.truths[truth, task], [], [], []
         undefined = values.trouble.startswith("RMAE is undefined")
-        for method in summary.methods if not undefined else ():
-            runs = summary.runs.get((task, method))
-            if runs is None:
-                continue
+        for method, runs in ({} if undefined else summary.of_task(task)).items():
             score = summary.score(truth, task, method, choice) if choice == "best" else None
             hyper = score.hyper if score is not None and score.hyper else runs.shown
             curve = curves.get((task, method, hyper, stage_of(method, "estimator"), "estimate"))
@@ -146,10 +143,7 @@ def _over_settings(summary: Summary, curves: Curves, palette: Palette, metric: s
     panels = []
     for task in summary.tasks:
         drawn: list[Series] = []
-        for method in summary.methods:
-            runs = summary.runs.get((task, method))
-            if runs is None:
-                continue
+        for method, runs in summary.of_task(task).items():
             faint = []
             for hyper in runs.settings:
                 curve = curves.get((task, method, hyper, stage_of(method, part), metric))

@@ -27,6 +27,7 @@ from ropeval.errors import UserError, unknown_name
 from ropeval.files import write_text
 from ropeval.report.chart import Chart
 from ropeval.report.escape import latex, markdown
+from ropeval.report.labels import counted
 from ropeval.report.palette import Palette
 from ropeval.report.table import Table
 from ropeval.report.typeset import PREAMBLE, to_latex, to_markdown
@@ -73,10 +74,10 @@ class Report:
         lost = int((rows["diverged"] | rows["estimate"].is_null()).sum())
         absent = sum(gap.expected - gap.present for gap in self.gaps if not gap.refused)
         refused = sum(gap.expected - gap.present for gap in self.gaps if gap.refused)
-        tasks = _count(sorted(rows["task"].unique()), "task")
+        tasks = counted(rows["task"].n_unique(), "task")
         cases = f" ({len(summary.tasks)} cases of task and policy)" if rows["policy"].n_unique() > 1 else ""
         said = [
-            Fact("info", f"{len(rows)} runs of {_count(summary.methods, 'method')} on {tasks}{cases}; "
+            Fact("info", f"{len(rows)} runs of {counted(len(summary.methods), 'method')} on {tasks}{cases}; "
                  f"{lost} runs diverged."),
             Fact("warning", f"{absent} runs of the study are missing; see below which and why.")
             if absent
@@ -101,7 +102,7 @@ def _suite_facts(suite: Suite) -> list[Fact]:
     said = []
     if coarse:
         sentence = f"known only to a standard error of more than {PRECISE:.1%} of the range: {_some(coarse)}."
-        said.append(Fact("warning", f"{_count(coarse, 'true value')} {sentence}"))
+        said.append(Fact("warning", f"{counted(len(coarse), 'true value')} {sentence}"))
     if lone:
         said.append(Fact("warning", f"No range of true values, so only an RMAE: {_some(lone)}."))
     return said
@@ -187,10 +188,6 @@ def source_line(rows: pl.DataFrame, command: str, name: str) -> str:
     )
 
 
-def _count(things: Sequence[str], what: str) -> str:
-    return f"{len(things)} {what}" + ("s" if len(things) != 1 else "")
-
-
 def _part(say: Progress, start: float, share: float, words: str, fraction: float) -> None:
     say(words, start + share * fraction)
 
@@ -232,8 +229,7 @@ def _write(report: Report, out: Path, formats: Sequence[str], processes: int, sa
             tables |= {f"tables/{name}.csv": frame for name, frame in suite_frames(report.suite).items()}
         tables |= {f"figures/{chart.slug}.csv": chart_frame(chart) for chart in report.charts}
         for name, frame in tables.items():
-            write_text(out / name, frame.write_csv())
-            written.append(out / name)
+            text(name, frame.write_csv())
     say("writing", 0.96)
     if "md" in formats:
         text("report.md", as_markdown(report, "png" in formats))
