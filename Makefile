@@ -16,6 +16,9 @@ READY = $(VENV)/.ready
 SECONDS ?= 600
 MINUTES ?= 30
 
+# Python keeps what it compiled: two processes would rewrite every test's assertions again in each run.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test quick check docs bench fuzz torture soak versions lock clean
 
 demo: $(READY)

@@ -1,10 +1,19 @@
 """Every test runs with silent broadcasting forbidden, and with compiled programs kept between runs."""
 
 import os
+import signal
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import NoReturn
 
+# Whoever is started in the background ignores Ctrl-C, and so do the processes it starts; some tests press it.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # Command-line tests start processes of their own; all of them share one cache of compiled programs.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(tempfile.gettempdir()) / "ropeval-test-compiled"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
@@ -23,6 +32,7 @@ from hypothesis import HealthCheck, settings
 # Where signatures say shapes, every call in the tests is held to them; outside the tests they cost nothing.
 SHAPED = [
     "ropeval.encoders.similarity",
+    "ropeval.estimators.fitted_q",
     "ropeval.estimators.fqe",
     "ropeval.estimators.importance",
     "ropeval.estimators.importance_weights",
@@ -48,14 +58,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """`make quick` leaves out what is marked: a test that trains, and is not, fails."""
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """`make quick` leaves out what is marked: a test that trains or starts Python anew, itself or by what it asks for,
+    and is not marked, fails."""
     from ropeval.learning import engine
 
     with pytest.MonkeyPatch.context() as patch:
         if item.get_closest_marker("training") is None:
-            patch.setattr(engine, "_choose", lambda *_: pytest.fail("it trains: mark it with pytest.mark.training"))
+            patch.setattr(engine, "_choose", _unmarked("trains", "training"))
+        if item.get_closest_marker("process") is None and item.get_closest_marker("browser") is None:
+            patch.setattr(BaseProcess, "start", _unmarked("starts a process", "process"))
+            patch.setattr(subprocess.Popen, "__init__", _start_no_python)
         return (yield)
+
+
+def _unmarked(does: str, marker: str) -> Callable[..., NoReturn]:
+    return lambda *_, **__: pytest.fail(f"it {does}: mark it with pytest.mark.{marker}")
+
+
+_start = subprocess.Popen.__init__
+
+
+def _start_no_python(self, args, *others, **named) -> None:
+    """Git, which is asked for the commit, takes no time, and MuJoCo asks for GLFW's version but once."""
+    if args[0] == sys.executable and "glfw" not in str(args):
+        _unmarked("starts a process", "process")()
+    _start(self, args, *others, **named)
 
 
 @pytest.fixture

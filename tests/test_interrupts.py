@@ -1,25 +1,18 @@
 """Ctrl-C is never lost, never a traceback, and nobody's failure."""
 
-import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from ropeval.interrupts import heeded, stop_if_pressed
 
 
-def press() -> None:
-    os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(1.0)  # the signal arrives here
-
-
 def lose_it(error: Exception | None = None) -> None:
     """As NumPy does, which turns it into an error of its own, and a destructor, which drops it."""
     try:
-        press()
+        signal.raise_signal(signal.SIGINT)
     except KeyboardInterrupt:
         if error:
             raise error from None
@@ -66,12 +59,11 @@ def test_a_job_in_the_background_is_not_interrupted() -> None:
 def test_a_destructor_that_is_interrupted_says_nothing() -> None:
     """In a process of its own, since pytest watches what destructors raise."""
     code = """
-import os, signal, time
+import signal
 from ropeval.interrupts import heeded, stop_if_pressed
 class Thing:
     def __del__(self):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(1.0)
+        signal.raise_signal(signal.SIGINT)
 with heeded():
     thing = Thing()
     del thing

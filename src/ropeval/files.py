@@ -39,9 +39,10 @@ def read_npz(path: Path, names: tuple[str, ...] | None = None, what: str = "") -
     """The arrays of an `.npz` (only `names`, if given). Never unpickles anything."""
     with _reading_npz(path, what):
         _refuse_bomb(path, names, what)
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise UserError(f"{what}{path}: this is a single array, not an .npz archive of named arrays")
+        loaded = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            raise UserError(f"{what}{path}: this is a single array, not an .npz archive of named arrays")
+        with loaded as file:
             arrays = {name: file[name] for name in file.files if names is None or name in names}
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):  # a member that is no array comes as its bytes

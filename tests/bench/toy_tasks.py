@@ -1,8 +1,5 @@
 """A task whose every number is known: a file of tasks as a user would write it."""
 
-import os
-import time
-
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
@@ -10,7 +7,6 @@ from gymnasium.spaces import Box
 from ropeval.bench.data.tasks import PolicySource, paper_task
 
 LIMIT = 8
-DELAY = float(os.environ.get("TOY_DELAY", "0"))  # seconds per step, so that a test can kill it in the middle
 
 
 class Countdown(gymnasium.Env):
@@ -25,7 +21,6 @@ class Countdown(gymnasium.Env):
         return np.array([self.remaining], np.float32), {}
 
     def step(self, action):
-        time.sleep(DELAY)
         reward = self.remaining + float(action[0])
         self.remaining -= 1
         return np.array([self.remaining], np.float32), reward, self.remaining == 0, False, {}

@@ -1,41 +1,70 @@
-"""Studies by command: the shipped one, smaller, killed and resumed; two processes at once; bad input."""
+"""Studies by command: the shipped one, smaller, interrupted and resumed; bad input."""
 
-import signal
-import subprocess
-import sys
-import time
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
+from ropeval.bench.data.collect import collect
 from ropeval.bench.results.rows import BASELINES, load_rows
+from ropeval.bench.run import local
 from ropeval.bench.run.store import Store
-from ropeval.bench.run.study import load_study
+from ropeval.bench.run.study import Study, load_study
+from ropeval.bench.run.unit import run_unit
 from ropeval.cli.main import main
+from tests.bench.played_here import HERE
 from tests.bench.run.toy_study import TASKS, call, collected
+from tests.tiny import settings
 
-SMALLER = ["smoke.toml", "--tasks", "tiny/pendulum", "--seeds", "1", "--steps", "10"]
+SMALLER = ["small.toml", "--tasks", "tiny/pendulum", "--seeds", "1", "--steps", "10"]
 PLACES = ["--out", "study", "--data", "data"]
 
 
-@pytest.mark.process
+def write_smoke(path: Path) -> Study:
+    """The shipped study, with networks of one narrow layer: deeper ones take longer to compile, and nothing else."""
+    study = load_study(Path("smoke.toml"))
+    used = {part for method in study.methods for part in method.split("+")}
+    lines = [(files("ropeval.bench.run") / "studies" / "smoke.toml").read_text(encoding="utf-8")]
+    for part, fields in settings(width=8, depth=1).items():
+        if part in used and fields:
+            lines += [f"[settings.{part}]", *(f"{name} = {value}" for name, value in fields.items())]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return study
+
+
+def collect_few(*arguments, **named):
+    """In this process, and with true values from a few episodes: nothing here looks at them."""
+    return collect(*arguments, **named | {"pool": HERE, "truth_episodes": 5})
+
+
+def until_the_fifth():
+    """Ctrl-C, when four units are done."""
+    left = iter(range(4))
+
+    def run(*arguments):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return run_unit(*arguments)
+
+    return run
+
+
 @pytest.mark.training
 def test_the_smoke_study(tmp_path, monkeypatch):
+    """Collected, interrupted after its fourth unit, resumed. `tests/bench/run/test_local.py` kills one."""
     monkeypatch.chdir(tmp_path)
-    command = [sys.executable, "-m", "ropeval", "bench", "run", *SMALLER, *PLACES]
-    first = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    units = tmp_path / "study" / "units"
-    deadline = time.monotonic() + 300
-    while len(list(units.glob("*.rows.parquet"))) < 4 and first.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.05)
-    first.send_signal(signal.SIGKILL)
-    first.wait()
-    kept = {path: path.stat().st_mtime_ns for path in units.glob("*.rows.parquet")}
-    assert len(kept) >= 4
+    study = write_smoke(tmp_path / "small.toml")
+    monkeypatch.setattr("ropeval.bench.data.collect.collect", collect_few)
+    with monkeypatch.context() as patch:
+        patch.setattr(local, "run_unit", until_the_fifth())
+        with pytest.raises(SystemExit, match="130"):
+            main(["bench", "run", *SMALLER, *PLACES])
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "study" / "units").glob("*.rows.parquet")}
+    assert len(kept) == 4
 
     call("run", *SMALLER, *PLACES, "--resume")
     assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
-    rows, study = load_rows(tmp_path / "study"), load_study(Path("smoke.toml"))
+    rows = load_rows(tmp_path / "study")
     refused = {failure["method"] for failure in Store(tmp_path / "study").failures()}
     assert set(rows["method"]) | refused == {*study.methods, *BASELINES}
     assert "critic+fqe" in refused  # the demo's policies have no critic
@@ -69,7 +98,6 @@ def test_bad_input_is_one_line(arguments, words, tmp_path, monkeypatch, capsys):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.process
 def test_a_task_without_its_policies_is_skipped_and_the_rest_is_run(tmp_path, tmp_path_factory, monkeypatch, capsys):
     monkeypatch.setenv("ROPEVAL_TASKS", str(TASKS))
     data = collected(tmp_path_factory.getbasetemp())

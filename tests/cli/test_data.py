@@ -1,10 +1,8 @@
 """`ropeval data`: what is printed, what is written, and how it ends."""
 
 import json
-import os
 import re
 import signal
-import time
 
 import numpy as np
 import pytest
@@ -31,6 +29,7 @@ def test_info_counts_what_is_there(tmp_path, capsys):
     assert "█" in out
 
 
+@pytest.mark.usefixtures("read_here")
 @pytest.mark.parametrize("kind", ["d4rl", "d3rlpy"])
 def test_time_outs_are_seen_where_their_last_step_was_dropped(tmp_path, capsys, kind):
     columns = {name: values for name, values in logs.make_columns().items() if name != "next_observations"}
@@ -146,8 +145,7 @@ def test_ctrl_c_is_an_interruption_whatever_the_verb(tmp_path, monkeypatch, caps
     """Typer by itself would call it a failure, and say nothing."""
 
     def pressed(path):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(5)
+        signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr("ropeval.data.formats.recognise", pressed)
     with pytest.raises(SystemExit) as left:

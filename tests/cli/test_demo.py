@@ -52,7 +52,7 @@ def test_the_true_values_follow_from_the_simulator():
 
 @pytest.mark.training
 def test_the_demo_runs(tmp_path, monkeypatch, capsys):
-    small = {part: {"width": 8, "steps": 40} for part in demo.SETTINGS}
+    small = {part: {"width": 8, "depth": 1, "steps": 40} for part in demo.SETTINGS}
     small["world"] |= {"rollouts": 16, "max_horizon": 50}
     monkeypatch.setattr(demo, "SETTINGS", small)
     arguments = ["demo", "--out", str(tmp_path / "out"), "--members", "2"]

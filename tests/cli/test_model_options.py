@@ -41,7 +41,7 @@ def test_every_type_arrives():
 
 
 def test_a_new_field_is_a_new_option(monkeypatch):
-    more = create_model("More", __base__=Options, minutes=(int, option(10, EFFORT, "--minutes", "How long.", ge=1)))
+    more = create_model("More", __base__=Options, minutes=(int, option(10, EFFORT, "How long.", ge=1)))
     monkeypatch.setattr(model_options, "Options", more)
     asked: list[dict[str, object]] = []
     made = make_app(asked)

@@ -122,7 +122,7 @@ def test_python_tunes_as_the_command_line_does():
 
 def test_a_new_option_is_one_line(monkeypatch):
     """Declared, it is spelt out for Python; test_model_options does the same for the command line."""
-    more = create_model("More", __base__=Options, minutes=(int, option(10, EFFORT, "--minutes", "How long.", ge=1)))
+    more = create_model("More", __base__=Options, minutes=(int, option(10, EFFORT, "How long.", ge=1)))
     monkeypatch.setattr("ropeval.evaluation.options.Options", more)
 
     @takes_options

@@ -68,11 +68,7 @@ OTHER_FILES = {
     "a whole d3rlpy file": ("model.d3", _torch_file(), 'algo.save_policy("policy.onnx"), and give policy.onnx'),
     "a file of jax.export": ("policy.jax", b"\x20\0\0\0", "wrap it in a Python function"),
     "an old torch file": ("policy.pth", b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.", "before version 1.6"),
-    "a d3rlpy file": (
-        "model.d3",
-        pickle.dumps({"torch": b"", "config": "{}", "version": "2.8.1"}),
-        "d3rlpy's own file",
-    ),
+    "a d3rlpy file": ("model.d3", pickle.dumps({"torch": b"", "config": "", "version": "2.8.1"}), "d3rlpy's own file"),
     "HDF5": ("model.h5", b"\x89HDF\r\n\x1a\n", "The log comes first"),
     "Parquet": ("log.parquet", b"PAR1" + b"\0" * 20, "The log comes first"),
     "a single array": ("policy.npy", b"\x93NUMPY\1\0" + struct.pack("<H", 2) + b"{}", "single array"),

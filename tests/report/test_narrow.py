@@ -49,9 +49,8 @@ def test_with_still_less_room_the_last_column_goes_below_the_first():
 
 def test_a_long_line_below_a_cell_takes_no_room_from_the_columns():
     long = "supported, support 0.93, 12% from the log"
-    rows = [
-        [cell._replace(below=long) if cell.text == "mean-return" else cell for cell in row] for row in TABLE.cells()
-    ]
+    cells = TABLE.cells()
+    rows = [[cell._replace(below=long) if cell.text == "mean-return" else cell for cell in row] for row in cells]
     console = Console(width=45, file=StringIO(), record=True)
     console.print(fitted(replace(TABLE, rows=rows), console))
     lines = [line.rstrip() for line in console.export_text().splitlines()]

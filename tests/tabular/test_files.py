@@ -37,7 +37,7 @@ def test_npz_files_read_back_and_bad_ones_are_named(tmp_path):
     with pytest.raises(UserError, match=r"text\.npz"):
         load_npz(tmp_path / "text.npz")
     np.save(tmp_path / "one.npy", np.ones(3))
-    with pytest.raises(UserError, match="one array, not an archive"):
+    with pytest.raises(UserError, match="single array, not an"):
         load_npz(tmp_path / "one.npy")
     with pytest.raises(UserError, match="does not exist"):
         load_npz(tmp_path / "nothing.npz")

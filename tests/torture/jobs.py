@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.bench.played_here import HERE
 from tests.bench.run.toy_study import TASK, TASKS, write_toml
 from tests.problems import LinearQuadratic
 
@@ -41,7 +42,7 @@ def make_inputs(folder: Path) -> None:
     write_log([load_dataset(folder / "log.npz")], folder / "log.parquet", "parquet")
     write_log([LinearQuadratic().log(7)], folder / "o", "columns")
     write_toml(folder / "study.toml")
-    collect(find_task(TASK), folder / "data", processes=1, truth_episodes=50)
+    collect(find_task(TASK), folder / "data", truth_episodes=50, pool=HERE)
 
 
 def _files(folder: Path, ignored: tuple[str, ...] = ()) -> Digest:

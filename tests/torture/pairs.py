@@ -2,7 +2,8 @@
 
     python -m tests.torture.pairs --times 30
 
-Each of the two does its work, or is refused in one line; one at least does it. What they leave is what one alone leaves.
+Each of the two does its work, or is refused in one line; one at least does it. What they leave is what one alone
+leaves.
 """
 
 import argparse

@@ -10,7 +10,6 @@ import typer
 from ropeval.cli.format_help import LOGS
 from ropeval.cli.model_options import shown
 from ropeval.errors import UserError
-from ropeval.evaluation.options import Options
 
 app = typer.Typer(no_args_is_help=True, help="Look at logs, check them, convert them.")
 EPILOG = """
@@ -25,7 +24,7 @@ Examples:
   ropeval data check hopper
 """
 LogArgument = Annotated[str, typer.Argument(metavar="LOG", help=f"One of: {LOGS}. The content decides, not the name.")]
-ColumnsOption = Annotated[list[str] | None, shown(Options.model_fields["columns"])]
+ColumnsOption = Annotated[list[str] | None, shown("columns")]
 
 
 @app.command(epilog=EPILOG)

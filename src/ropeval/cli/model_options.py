@@ -19,8 +19,8 @@ def with_options(command: Command) -> Command:
     signature = inspect.signature(command)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     made = [
-        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=_annotation(field))
-        for name, field in Options.model_fields.items()
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=_annotation(name))
+        for name in Options.model_fields
     ]
     arguments = [p for p in own if p.default is p.empty]
     parameters = [*arguments, *made, *own[len(arguments) :]]
@@ -28,17 +28,18 @@ def with_options(command: Command) -> Command:
     return command
 
 
-def _annotation(field: FieldInfo) -> Any:
-    kind: Any = plain_type(field)
-    return Annotated[list[str] | None if kind in (tuple, dict) else kind | None, shown(field)]
+def _annotation(name: str) -> Any:
+    kind: Any = plain_type(Options.model_fields[name])
+    return Annotated[list[str] | None if kind in (tuple, dict) else kind | None, shown(name)]
 
 
-def shown(field: FieldInfo) -> Any:
+def shown(name: str) -> Any:
     """A field as Typer's option: how it is called, and what `--help` says."""
+    field = Options.model_fields[name]
     about: Any = field.json_schema_extra
     choices = get_args(field.annotation) if plain_type(field) is str else ()
     return typer.Option(
-        about["flag"],
+        about["flag"] or f"--{name}",
         help=f"{field.description}{_default(field)}",
         metavar=about["metavar"] or "|".join(choices) or None,
         rich_help_panel=about["group"],

@@ -8,12 +8,11 @@ them ends after the same number of steps, as in a bandit, there are no more step
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import Booleans, Floats
 from ropeval.data.dataset import Dataset
 from ropeval.data.returns import discounted_steps
 
-Floats = NDArray[np.float64]
 SLACK = 0.02  # of the largest value, beyond which an estimate is outside: a fit is never exact
 ENOUGH = 20  # episodes of one length, all of them ended, from which on that length is the task's own
 
@@ -27,14 +26,13 @@ class Bounds(NamedTuple):
         """The largest size of a value."""
         return max(abs(self.low), abs(self.high))
 
-    def outside(self, values: Floats) -> NDArray[np.bool_]:
+    def outside(self, values: Floats) -> Booleans:
         """Which values are beyond all that the rewards allow; those that are not numbers are not."""
         if not np.isfinite(self.reach):
             return np.zeros(np.shape(values), bool)
         slack = SLACK * self.reach
         with np.errstate(invalid="ignore"):
-            found: NDArray[np.bool_] = (values < self.low - slack) | (values > self.high + slack)
-        return found
+            return (values < self.low - slack) | (values > self.high + slack)
 
     def cut(self, values: Floats) -> Floats:
         """The nearest values that the rewards allow."""

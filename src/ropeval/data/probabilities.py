@@ -1,15 +1,14 @@
 """The behaviour's probabilities of the logged actions: what can be one, and what can be the logarithm of one."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import Singles
 from ropeval.errors import UserError
 
-Floats = NDArray[np.float32]
 ROUNDING = 1e-4  # by which a stored probability, or its logarithm, may exceed its bound
 
 
-def from_propensities(values: Floats, discrete: bool, name: str) -> Floats:
+def from_propensities(values: Singles, discrete: bool, name: str) -> Singles:
     """[N] log-probabilities of probabilities, or of densities where actions are continuous."""
     odd = np.flatnonzero((values <= 0.0) | ((values > 1.0 + ROUNDING) & discrete))
     if len(odd):
@@ -22,7 +21,7 @@ def from_propensities(values: Floats, discrete: bool, name: str) -> Floats:
     return np.minimum(np.log(values), 0.0) if discrete else np.log(values)
 
 
-def check_log_probs(values: Floats, discrete: bool, name: str) -> None:
+def check_log_probs(values: Singles, discrete: bool, name: str) -> None:
     """Refuse what cannot be the logarithm of a probability. That of a density may be any number."""
     if not discrete or not (values > ROUNDING).any():
         return
@@ -38,6 +37,6 @@ def check_log_probs(values: Floats, discrete: bool, name: str) -> None:
     )
 
 
-def looks_like_propensities(values: Floats) -> bool:
+def looks_like_propensities(values: Singles) -> bool:
     """Whether all lie in (0, 1], where the logarithm of no probability but 1 does."""
     return bool((values > 0.0).all() and (values <= 1.0 + ROUNDING).all())

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Booleans, Integers, Singles
 from ropeval.data.bounds import Bounds, known_length, value_bounds
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
@@ -20,7 +20,6 @@ from ropeval.errors import UserError, unknown_name
 from ropeval.files import release
 from ropeval.policies.policy import Policy, draw_actions, draw_in_blocks, every_action
 
-Floats = NDArray[np.float32]
 Made = TypeVar("Made")
 Protocol = Literal["standard", "paper"]
 PROTOCOLS: tuple[Protocol, ...] = ("standard", "paper")
@@ -60,7 +59,7 @@ class Log:
         return Pairs(self.dataset.observations, self.dataset.actions, *self.normaliser, width)
 
     @cached_property
-    def normaliser(self) -> tuple[Floats, Floats]:
+    def normaliser(self) -> tuple[Singles, Singles]:
         """Mean and standard deviation of the states, [S] each."""
         return normaliser(self.dataset.observations)
 
@@ -104,7 +103,7 @@ class Asked(NamedTuple):
     """States and the policy's actions in them."""
 
     pairs: Pairs  # [n, K, X]
-    weight: Floats | None  # [n, K] probabilities, where the K are all actions there are
+    weight: Singles | None  # [n, K] probabilities, where the K are all actions there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +127,7 @@ class PolicyAnswers:
     def initial(self) -> Asked:
         return self._asked(self.log.dataset.initial_observations, 2)
 
-    def after(self, rows: NDArray[np.int64]) -> Floats:
+    def after(self, rows: Integers) -> Singles:
         """[n, X] the next states of some logged steps with one drawn action each."""
         states = take(self.log.dataset.next_observations, rows)
         actions = draw_actions(self.policy, states, 1, np.random.default_rng([self.seed, 3]))
@@ -145,7 +144,7 @@ class PolicyAnswers:
             x, following, initial, log.reward, log.discount, log.dataset.starts, weights, code=logged.width or 0
         )
 
-    def _asked(self, observations: Floats, purpose: int) -> Asked:
+    def _asked(self, observations: Singles, purpose: int) -> Asked:
         rng, weight = np.random.default_rng([self.seed, purpose]), None
         if self.exact:
             actions, weight = every_action(self.policy, observations, rng)
@@ -191,7 +190,7 @@ class Problem:
         training has diverged."""
         return value_bounds(self.dataset, self.gamma, self.horizon).reach
 
-    def with_features(self, make: Callable[[Floats, NDArray[Any]], Floats]) -> Transitions:
+    def with_features(self, make: Callable[[Singles, AnyArray], Singles]) -> Transitions:
         """Other features of the same pairs, [n, d] from raw states [n, S] and actions [n, A], or [n] discrete ones.
 
         They are held in memory where they fit, and put into a scratch file where they do not.
@@ -204,7 +203,7 @@ class Problem:
         rows = self.transitions.rows._replace(x=x, next_x=next_x)
         return replace(self.transitions, rows=rows, initial_x=initial_x)
 
-    def with_logged_actions(self, rows: NDArray[np.int64], actions: NDArray[np.int64]) -> Transitions:
+    def with_logged_actions(self, rows: Integers, actions: Integers) -> Transitions:
         """Some rows of the log, and as the next action of each the logged one of another row, instead of π_e's."""
         x, states = replace(self.answers.logged, state_rows=rows, action_rows=rows), self.dataset.next_observations
         next_x = replace(x, observations=states, actions=x.actions[:, None], action_rows=actions)
@@ -227,7 +226,7 @@ def make_problem(
     return Log(dataset, gamma, protocol, horizon).problem(policy, seed, draws)
 
 
-def _made(pairs: Pairs, make: Callable[[Floats, NDArray[Any]], Floats], rows: int) -> Iterator[Floats]:
+def _made(pairs: Pairs, make: Callable[[Singles, AnyArray], Singles], rows: int) -> Iterator[Singles]:
     """Features of the pairs, block by block: [n, d], or [n, K, d] where there are K actions per state."""
     shape = pairs.shape[1:-1]
     for start in range(0, len(pairs), rows):
@@ -238,17 +237,17 @@ def _made(pairs: Pairs, make: Callable[[Floats, NDArray[Any]], Floats], rows: in
         yield features.reshape(-1, *shape, features.shape[-1])
 
 
-def _stored(blocks: Iterator[Floats]) -> Stored:
+def _stored(blocks: Iterator[Singles]) -> Stored:
     return Stored(spill(blocks))
 
 
-def _episode_ends(dataset: Dataset) -> NDArray[np.bool_]:
+def _episode_ends(dataset: Dataset) -> Booleans:
     ends = np.zeros(len(dataset), bool)
     ends[dataset.last_rows] = True
     return ends
 
 
-def normaliser(observations: Floats) -> tuple[Floats, Floats]:
+def normaliser(observations: Singles) -> tuple[Singles, Singles]:
     """Mean and standard deviation per column (floored), in double precision over the logged states, in blocks."""
     parts = [slice(start, start + BLOCK) for start in range(0, len(observations), BLOCK)]
     total, squares = np.zeros(observations.shape[1]), np.zeros(observations.shape[1])

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Floats, Integers
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
 from ropeval.data.probabilities import looks_like_propensities
@@ -23,10 +22,10 @@ ALWAYS = 0.999
 class Ranges:
     """Of the columns of a matrix [n, size], in one pass over its blocks."""
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    std: NDArray[np.float64]
+    low: Floats
+    high: Floats
+    mean: Floats
+    std: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +34,14 @@ class Summary:
 
     steps: int
     episodes: int
-    lengths: NDArray[np.int64]  # [E]
+    lengths: Integers  # [E]
     terminated: int  # episodes that ended by the task's own rule
     truncated: int  # that were cut off
     open: int  # that end with neither flag
     rewards: Ranges
-    returns: NDArray[np.float64]  # [E] undiscounted
+    returns: Floats  # [E] undiscounted
     observations: Ranges
-    actions: Ranges | NDArray[np.int64]  # or how often each discrete action was taken
+    actions: Ranges | Integers  # or how often each discrete action was taken
     log_probs: Ranges | None  # of the logged actions, where the log has them
     labels: tuple[list[str], list[str]]  # of observations and actions
     constant: list[str]  # columns that never change
@@ -81,7 +80,7 @@ def summarise(dataset: Dataset, single_steps: bool = False) -> Summary:
     )
 
 
-def ranges(matrix: NDArray[Any]) -> Ranges:
+def ranges(matrix: AnyArray) -> Ranges:
     low, high = np.full(matrix.shape[1], np.inf), np.full(matrix.shape[1], -np.inf)
     total, squares = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1])
     shift = matrix[0].astype(np.float64)  # squares of small numbers lose nothing
@@ -95,11 +94,7 @@ def ranges(matrix: NDArray[Any]) -> Ranges:
 
 
 def warnings_of(
-    dataset: Dataset,
-    observations: Ranges,
-    rewards: Ranges,
-    actions: Ranges | NDArray[np.int64],
-    single_steps: bool = False,
+    dataset: Dataset, observations: Ranges, rewards: Ranges, actions: Ranges | Integers, single_steps: bool = False
 ) -> list[str]:
     """Sentences, each with what to do."""
     found = _flag_warnings(dataset, single_steps) + _boundary_warnings(dataset)
@@ -216,15 +211,15 @@ def _looks_standardised(observations: Ranges) -> bool:
     )
 
 
-def _is_binary(actions: NDArray[Any]) -> bool:
+def _is_binary(actions: AnyArray) -> bool:
     return all(bool(((block == 0) | (block == 1)).all()) for block in _blocks(actions))
 
 
-def _counts(dataset: Dataset) -> NDArray[np.int64]:
+def _counts(dataset: Dataset) -> Integers:
     return np.bincount(dataset.actions, minlength=dataset.num_actions or 0)
 
 
-def _returns(dataset: Dataset) -> NDArray[np.float64]:
+def _returns(dataset: Dataset) -> Floats:
     """[E] sums of rewards, episodes without a row left out."""
     starts = dataset.starts[:-1][np.diff(dataset.starts) > 0]
     return np.asarray(np.add.reduceat(dataset.rewards, starts, dtype=np.float64))
@@ -248,7 +243,7 @@ def _equal_columns(dataset: Dataset, constant: set[str]) -> list[tuple[str, str]
     return pairs
 
 
-def _blocks(matrix: NDArray[Any]) -> Iterator[NDArray[np.float64]]:
+def _blocks(matrix: AnyArray) -> Iterator[Floats]:
     for start in range(0, len(matrix), BLOCK):
         yield np.asarray(matrix[start : start + BLOCK], np.float64)
         release(matrix)

@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import Floats
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
-
-Floats = NDArray[np.float64]
 
 
 def discounted_steps(gamma: float, steps: Any) -> Any:

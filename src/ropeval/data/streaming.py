@@ -47,9 +47,9 @@ class Gathered(ABC):
     @abstractmethod
     def __getitem__(self, rows: "slice | NDArray[np.integer]") -> Floats: ...
 
-    @abstractmethod
     def first_draw(self) -> "Gathered":
-        """[N, 1, X]: with the first of the K actions only."""
+        """[N, 1, X]: with the first of the K actions only, where there are several."""
+        return self
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return self[:].astype(dtype or np.float32, copy=False)

@@ -1,7 +1,7 @@
 """Arrays ready to train on. Where features lie, and whose they are, is known here and to the engine; others ask."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.arrays import STATIC, Singles
 from ropeval.data.streaming import Gathered, held_bytes
 
-Floats = NDArray[np.float32]
 Part = slice | NDArray[np.integer]  # of the rows
 GLANCE = 4096  # rows by which a learner is shown where looking at all is too much
 ENCODED = 65_536  # pairs encoded at a time, and
@@ -41,6 +41,7 @@ def expected(values: Any, weight: Any) -> Any:
     return (weight.reshape(*weight.shape, *[1] * (values.ndim - 2)) * values).sum(axis=1)
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Transitions:
     """Rows and initial pairs, the same for all members or, where an encoder made the features, each member's own.
@@ -53,11 +54,12 @@ class Transitions:
 
     rows: Rows
     initial_x: Any  # [E, K, X]
-    per_member: bool = False  # x, next_x and initial_x are [M, …]
+    per_member: bool = field(default=False, metadata=STATIC)  # x, next_x and initial_x are [M, …]
     nets: Any = None  # [M] encoders, X -> d, of all members in one tree
     starts: Any = None  # [E + 1] the rows of episode e are starts[e]:starts[e+1]; resampling needs them
     initial_weight: Any = None  # [E, K] of the initial actions, as `Rows.next_weight`
-    code: int = 0  # of native features: so many of the last are the one-hot code of a discrete action
+    # Of native features: so many of the last are the one-hot code of a discrete action.
+    code: int = field(default=0, metadata=STATIC)
 
     @property
     def size(self) -> int:
@@ -99,7 +101,7 @@ class Transitions:
         for first, last in pairwise(bounds):
             yield of_member.block(slice(int(first), int(last)))
 
-    def initial_block(self, part: Part = slice(None), member: int = 0) -> Floats:
+    def initial_block(self, part: Part = slice(None), member: int = 0) -> Singles:
         """Some initial pairs as one member sees them, on the host: [n, K, d]."""
         x = np.asarray(_near(self.initial_x)[(member, part) if self.per_member else part])
         return self._encoded(x, member)
@@ -110,7 +112,7 @@ class Transitions:
         models: Any,
         of: Literal["x", "next_x", "initial_x"],
         part: Part | None = None,
-    ) -> Floats:
+    ) -> Singles:
         """[M, n] or [M, n, K]: function(model, pair [d]) of every member's model on the pairs as the member sees them.
 
         One compiled program for all members. `function` is part of it: give the same one again, not one that is alike.
@@ -134,7 +136,7 @@ class Transitions:
             rows, initial_x = jax.tree.map(np.asarray, rows), np.asarray(initial_x)
         return replace(self, rows=rows, initial_x=initial_x, per_member=False, nets=nets)
 
-    def _encoded(self, x: Floats, member: int) -> Floats:
+    def _encoded(self, x: Singles, member: int) -> Singles:
         return x if self.nets is None else np.asarray(_apply_net(self.nets, jnp.int32(member), x))
 
     # --- to make others ---------------------------------------------------------------------------------------
@@ -192,13 +194,6 @@ class Transitions:
         weight = None if self.initial_weight is None else self.initial_weight[starts]
         rows = jax.tree.map(lambda a: a[::every], self.rows._replace(own=None))
         return replace(self, rows=rows, initial_x=self.initial_x[starts], initial_weight=weight)
-
-
-jax.tree_util.register_dataclass(
-    Transitions,
-    data_fields=["rows", "initial_x", "nets", "starts", "initial_weight"],
-    meta_fields=["per_member", "code"],
-)
 
 
 def lay_out(

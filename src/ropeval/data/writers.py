@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Singles
 from ropeval.data.columns import ColumnsWriter
 from ropeval.data.dataset import STEPS, Dataset
 from ropeval.data.readers.minari import LOG_PROBS
@@ -51,10 +51,10 @@ def write_log(parts: Iterable[Dataset], target: Path, kind: str, progress: Progr
         raise UserError(f"unknown format {kind!r}; choose from: {', '.join(FORMATS)}")
 
 
-def plain_columns(dataset: Dataset) -> dict[str, NDArray[Any]]:
+def plain_columns(dataset: Dataset) -> dict[str, AnyArray]:
     """The columns under Minari's names, from which the same log can be built again."""
     lengths = np.diff(dataset.starts)
-    columns: dict[str, NDArray[Any]] = {
+    columns: dict[str, AnyArray] = {
         **{name: getattr(dataset, name) for name in STEPS},
         "episode_ids": np.repeat(np.arange(len(lengths)), lengths),
     }
@@ -73,7 +73,7 @@ def _write_npz(dataset: Dataset, path: Path) -> None:
 def _as_frame(dataset: Dataset) -> Any:
     import polars
 
-    table: dict[str, NDArray[Any]] = {}
+    table: dict[str, AnyArray] = {}
     for name, values in plain_columns(dataset).items():
         if values.ndim == 2:
             table |= {f"{name}_{i}": values[:, i] for i in range(values.shape[1])}
@@ -142,7 +142,7 @@ def write_minari(dataset: Dataset, target: Path, progress: Progress | None = Non
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _infos(dataset: Dataset, rows: slice) -> dict[str, NDArray[np.float32]] | None:
+def _infos(dataset: Dataset, rows: slice) -> dict[str, Singles] | None:
     """Minari has no place of its own for log-probabilities, but keeps T+1 infos: one at the reset, one per step."""
     if dataset.log_probs is None:
         return None

@@ -8,11 +8,10 @@ inputs of ordinary size; what is linear in h is linear in φ.
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Singles
 from ropeval.data import Problem, needs
 from ropeval.data.needs import check_needs
 from ropeval.encoders.encoder import Encoded, Encoder
@@ -21,7 +20,6 @@ from ropeval.learning.engine import Run
 from ropeval.policies import Policy
 from ropeval.settings import PartConfig
 
-Floats = NDArray[np.float32]
 BLOCK = 16_384  # pairs asked about at a time
 
 
@@ -41,7 +39,7 @@ def fit(problem: Problem, config: CriticConfig, run: Run) -> Encoded:
     return Encoded(problem.with_features(lambda states, actions: ask(states, actions) / scale))
 
 
-def critic_features(policy: Policy, observations: Floats, actions: NDArray[Any]) -> Floats:
+def critic_features(policy: Policy, observations: Singles, actions: AnyArray) -> Singles:
     """h [n, d] for raw observations [n, S] and their actions, as they were logged or drawn."""
     answer = np.asarray(policy.features(observations, actions))
     if answer.ndim != 2 or len(answer) != len(observations) or answer.dtype.kind not in "fiu":

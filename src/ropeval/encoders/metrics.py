@@ -18,13 +18,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
+from ropeval.arrays import Booleans, Singles
 from ropeval.data import Dataset, Problem
 from ropeval.data.needs import PROBABILITIES, STOCHASTIC, Need, check_needs
-from ropeval.encoders.encoder import Encoded, Encoder
+from ropeval.encoders.encoder import Encoder
 from ropeval.encoders.similarity import PAPER, SPREAD, Metric, SimilarityConfig, fit_metric
-from ropeval.learning.engine import Run
 from ropeval.policies import Policy
 from ropeval.policies.policy import log_probs
 
@@ -77,7 +76,7 @@ def mico(problem: Problem) -> Metric:
     return Metric(problem.with_logged_actions(keep, np.where(known[keep], keep + 1, stand_in)))
 
 
-def followed(dataset: Dataset) -> NDArray[np.bool_]:
+def followed(dataset: Dataset) -> Booleans:
     """[N] whether the next row holds the action taken in this row's next state."""
     known = np.ones(len(dataset), bool)
     known[dataset.last_rows] = False
@@ -91,9 +90,7 @@ def _no_next_actions(dataset: Dataset, policy: Policy) -> str | None:
 
 
 NEXT_ACTIONS = Need(
-    "the behaviour's next action",
-    _no_next_actions,
-    "use an encoder that asks the evaluation policy, such as rope",
+    "the behaviour's next action", _no_next_actions, "use an encoder that asks the evaluation policy, such as rope"
 )
 
 
@@ -105,7 +102,7 @@ def psm(problem: Problem) -> Metric:
     return Metric(problem.transitions.with_reward(policy_signal(problem)))
 
 
-def policy_signal(problem: Problem) -> NDArray[np.float32]:
+def policy_signal(problem: Problem) -> Singles:
     """p(s, a) of every logged step, [N].
 
     For discrete actions p(s, a) = π_e(a|s), as in the paper. A density, however, has no bound, has the unit of one
@@ -173,10 +170,6 @@ def shared_action(problem: Problem) -> SharedAction:
 # --- the entries ----------------------------------------------------------------------------------------------
 
 
-def _fit(metric: Callable[[Problem], Metric], problem: Problem, config: SimilarityConfig, run: Run) -> Encoded:
-    return fit_metric(problem, metric(problem), config, run)
-
-
 def _entry(
     name: str,
     metric: Callable[[Problem], Metric],
@@ -184,7 +177,9 @@ def _entry(
     config: type[SimilarityConfig] = SimilarityConfig,
     needs: tuple[Need, ...] = (),
 ) -> Encoder:
-    return Encoder(name, config, partial(_fit, metric), summary, presets={"paper": PAPER}, needs=needs, spread=SPREAD)
+    return Encoder(
+        name, config, partial(fit_metric, metric), summary, presets={"paper": PAPER}, needs=needs, spread=SPREAD
+    )
 
 
 METRICS = (

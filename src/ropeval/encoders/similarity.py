@@ -251,9 +251,9 @@ def range_scale(signal: Float[AnyFloats, " N"], gamma: float, dim: int) -> float
     return (1.0 - gamma) * (dim / 2.0) / spread if spread > 0.0 else 1.0
 
 
-def fit_metric(problem: Problem, metric: Metric, config: SimilarityConfig, run: Run) -> Encoded:
+def fit_metric(make: Callable[[Problem], Metric], problem: Problem, config: SimilarityConfig, run: Run) -> Encoded:
     """Train φ for every member on the metric's rows, then encode the whole log with each member's own φ."""
-    raw = problem.transitions
+    metric, raw = make(problem), problem.transitions
     dims = [output_dim(dim, raw.dim) for dim in run.own("dim", config.dim)]
     scales = [1.0] * run.members
     if config.match_range:

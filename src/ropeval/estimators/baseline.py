@@ -1,8 +1,8 @@
 """Trivial answers. A method that does not beat them has learned nothing about the policy."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import Integers
 from ropeval.data import Problem
 from ropeval.data.returns import discounted_steps, episode_returns
 from ropeval.estimators.estimator import Estimated, Estimator, exact, replicated
@@ -20,7 +20,7 @@ def mean_reward(problem: Problem, config: BaselineConfig, run: Run) -> Estimated
     horizon = discounted_steps(problem.gamma, np.inf if problem.horizon is None else problem.horizon)
     sums, lengths = episode_returns(data, 1.0), np.diff(data.starts)  # [E]
 
-    def average(counts: NDArray[np.int64]) -> float:
+    def average(counts: Integers) -> float:
         steps = counts @ lengths
         return float(counts @ sums / steps * horizon) if steps else np.nan
 

@@ -25,16 +25,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
+from ropeval.arrays import Booleans, Floats, Integers, Singles
 from ropeval.data import Log, Rows, Transitions
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import Learned, descending
 from ropeval.settings import PartConfig
 
-Floats = NDArray[np.float64]
 Box = tuple[float, float]
 WIDENED = 0.01  # of the logged range, at each end: an action on the edge of a tanh's box is infinitely far out
 EDGE = 1e-7  # actions stored in float32 can sit on the edge itself; the evaluation policies clip there, too
@@ -144,7 +143,7 @@ def make_learner(config: BehaviourConfig, size: int, actions: int, discrete: boo
     return descending(net, loss, probe, config, config.batch)
 
 
-def _as_transitions(x: NDArray[np.float32], starts: NDArray[np.int64]) -> Transitions:
+def _as_transitions(x: Singles, starts: Integers) -> Transitions:
     """Rows for the engine: only `x` is used here."""
     nothing = jnp.zeros(len(x), jnp.float32)
     rows = Rows(jnp.asarray(x), nothing[:, None, None], nothing, nothing)
@@ -160,15 +159,11 @@ class Residual:
 
     value: Floats  # [N, A]
     log_slope: Floats  # [N] log|d value/da|
-    squashed: NDArray[np.bool_]  # [A] which dimensions were taken through a tanh
-    exact: NDArray[np.bool_]  # [A] which dimensions leave next to nothing
+    squashed: Booleans  # [A] which dimensions were taken through a tanh
+    exact: Booleans  # [A] which dimensions leave next to nothing
 
 
-def standardise(
-    actions: NDArray[np.float32],
-    states: NDArray[np.float32],
-    family: Literal["auto", "gaussian", "tanh"] = "auto",
-) -> Residual:
+def standardise(actions: Singles, states: Singles, family: Literal["auto", "gaussian", "tanh"] = "auto") -> Residual:
     """Explain every action dimension by a linear-Gaussian fit in its likeliest transformation."""
     design = np.concatenate([states, np.ones((len(states), 1))], axis=1, dtype=np.float64)  # [N, S+1]
     spectrum = np.linalg.eigh(design.T @ design)

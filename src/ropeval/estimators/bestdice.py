@@ -22,7 +22,8 @@ it is left out (η = 0; the authors' best runs have it in).
 import numpy as np
 from pydantic import PositiveFloat, PositiveInt
 
-from ropeval.estimators.occupancy import Floats, Flow, OccupancyConfig, entry
+from ropeval.arrays import Floats
+from ropeval.estimators.occupancy import Flow, OccupancyConfig, entry
 
 CONVERGED = 1e-9  # share of the objective that a step still gains
 SMALLEST_STEP = 1e-4

@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import Floats
 from ropeval.data import Problem
 from ropeval.data.needs import WEIGHTS
 from ropeval.estimators.behaviour import Behaviour, FitsBehaviour
@@ -31,8 +31,6 @@ from ropeval.estimators.importance_weights import (
 )
 from ropeval.estimators.return_distribution import doubly_robust_atoms
 from ropeval.learning.engine import Run
-
-Floats = NDArray[np.float64]
 
 
 class DoublyRobustConfig(FitsBehaviour, FQEConfig):

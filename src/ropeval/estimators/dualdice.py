@@ -17,7 +17,8 @@ Nothing keeps ζ positive, or its mean at one; both are looked at (`bestdice` se
 import numpy as np
 from pydantic import PositiveFloat
 
-from ropeval.estimators.occupancy import Floats, Flow, OccupancyConfig, entry
+from ropeval.arrays import Floats
+from ropeval.estimators.occupancy import Flow, OccupancyConfig, entry
 
 
 class DualDICEConfig(OccupancyConfig):

@@ -17,9 +17,8 @@ from functools import partial
 
 import numpy as np
 from jaxtyping import Float
-from numpy.typing import NDArray
 
-from ropeval.arrays import Floats
+from ropeval.arrays import Booleans, Floats
 from ropeval.data import Problem
 from ropeval.data.needs import WEIGHTS
 from ropeval.data.returns import beyond_cut, discounted_steps
@@ -119,7 +118,7 @@ def by_counts(run: Run, episodes: int, averages: Sequence[Averaged]) -> Estimate
     """Each member's average over its own log, of all episodes or of some."""
     counts = run.held(episodes)
 
-    def among(held: NDArray[np.bool_]) -> Estimated:
+    def among(held: Booleans) -> Estimated:
         own = zip(averages, counts * held[None], strict=True)
         with np.errstate(over="ignore", invalid="ignore"):
             return Estimated(np.array([average(count) if count.any() else np.nan for average, count in own]))

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
 
-from ropeval.arrays import Floats, Integers
+from ropeval.arrays import Booleans, Floats, Integers
 from ropeval.data import Log, Problem
 from ropeval.data.needs import WEIGHTS, check_needs
 from ropeval.data.returns import discounted_steps
@@ -111,7 +110,7 @@ class Weights:
     episodes: Episodes
     trained: tuple[Trained, ...]
     warnings: tuple[str, ...]
-    rows: EllipsisType | NDArray[np.bool_] = ...  # of the log, that lie within the horizon
+    rows: EllipsisType | Booleans = ...  # of the log, that lie within the horizon
 
 
 def prepare(log: Log, config: Any, run: Run) -> Behaviour | None:
@@ -141,7 +140,7 @@ def make_weights(problem: Problem, behaviour: Behaviour | None) -> Weights:
     return Weights(cumulated, episodes, trained, warnings, rows)
 
 
-def within_horizon(problem: Problem) -> tuple[Episodes, EllipsisType | NDArray[np.bool_]]:
+def within_horizon(problem: Problem) -> tuple[Episodes, EllipsisType | Booleans]:
     """The episodes up to the horizon, and which rows of the log these are."""
     starts = problem.dataset.starts
     whole = Episodes(starts, problem.gamma)

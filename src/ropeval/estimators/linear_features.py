@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.arrays import Floats, Integers
 from ropeval.data import Rows, Transitions, expected
 
-Floats = NDArray[np.float64]
 BLOCK = 65_536  # rows brought to double precision at a time
 TOGETHER = 64  # episodes whose moments are held at a time
 MOST_PRODUCTS = 200  # of state and action: moments grow with their square
@@ -70,9 +70,7 @@ class LinearFeatures:
         next_phi = self._lifted(following) * discount[:, None]
         return np.concatenate([self._lifted(rows.x), next_phi, _doubles(rows.reward)[:, None]], axis=1)
 
-    def moments(
-        self, member: int = 0, gamma: float | None = None, counts: NDArray[np.int64] | None = None
-    ) -> list[Moments]:
+    def moments(self, member: int = 0, gamma: float | None = None, counts: Integers | None = None) -> list[Moments]:
         """One pass over the log for every resample in `counts` [B, E]; None: for the log as it is alone."""
         if counts is None:
             edges = np.append(np.arange(0, self.transitions.size, BLOCK), self.transitions.size)

@@ -18,16 +18,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
+from ropeval.arrays import Booleans, Floats, Integers
 from ropeval.data import Problem
 from ropeval.estimators.estimator import REPLICATES, Estimated, Estimator, mean_among
 from ropeval.estimators.linear_features import LinearFeatures, Moments
 from ropeval.learning.engine import Run, Trained
 from ropeval.settings import PartConfig
 
-Floats = NDArray[np.float64]
 REPLICATE_NUMBERS = 25_000_000  # held for all resamples together: with very many features there are fewer of them
 FEWEST_REPLICATES = 40
 CURVE_POINTS = 50
@@ -101,7 +100,7 @@ class Solution:
     condition: float
     residual: float  # rms of r + γ q(x') − q(x) over the log
     converged: bool
-    sweeps: NDArray[np.int64]  # [C]
+    sweeps: Integers  # [C]
     estimates: Floats  # [C] after these sweeps
 
 
@@ -149,7 +148,7 @@ class LinearQ:
     thetas: list[Floats]
     phi: LinearFeatures
 
-    def backup(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    def backup(self, rows: Integers) -> tuple[Floats, Floats]:
         """q(s, a) and r + γ·E_{a'~π_e} q(s', a') of some logged steps: [M, n] each."""
         values, backups = [], []
         for member, theta in enumerate(self.thetas):
@@ -174,7 +173,7 @@ def estimate(problem: Problem, config: LSPEConfig, run: Run) -> Estimated:
     initial = [phi.initial(member) for member in range(count)]  # [E, d] each
     resampled = None if members else replicates(problem, phi, config, run)
 
-    def among(held: NDArray[np.bool_]) -> Estimated:
+    def among(held: Booleans) -> Estimated:
         if members:
             values = np.stack([own @ theta for own, theta in zip(initial, thetas, strict=True)])  # [M, E]
             return mean_among(run, values, held)
@@ -204,10 +203,10 @@ def _too_many(phi: LinearFeatures) -> tuple[str, ...]:
 class Resampled(NamedTuple):
     """What resampled logs make of θ."""
 
-    counts: NDArray[np.int64]  # [B, E]
+    counts: Integers  # [B, E]
     thetas: Floats  # [B, d]
 
-    def values(self, initial: Floats, held: NDArray[np.bool_]) -> Floats:
+    def values(self, initial: Floats, held: Booleans) -> Floats:
         """[B] over the initial features [E, d] of the episodes that are held [E]."""
         counts = self.counts * held[None]
         with np.errstate(invalid="ignore"):

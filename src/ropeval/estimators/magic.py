@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
 
-from ropeval.arrays import Floats, Integers
+from ropeval.arrays import Booleans, Floats, Integers
 from ropeval.data import Problem
 from ropeval.estimators.behaviour import Behaviour
 from ropeval.estimators.doubly_robust import WDR, DoublyRobustConfig, temporal_differences
@@ -75,7 +74,7 @@ def partial_sums(log: Floats, errors: Floats, initial: Floats, episodes: Episode
 
 
 def _side_by_side(
-    log: Floats, errors: Floats, episodes: Episodes, time: Int[Integers, " b"], held: NDArray[np.bool_]
+    log: Floats, errors: Floats, episodes: Episodes, time: Int[Integers, " b"], held: Booleans
 ) -> tuple[Floats, Floats]:
     """ρ_t, in units of the largest at its time, and γ^t δ_t: 0 where an episode has ended, which keeps its last ρ."""
     step = np.minimum(time[None], episodes.lengths[:, None] - 1)  # [E, b]; −1 in an episode without steps

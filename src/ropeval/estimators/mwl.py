@@ -13,7 +13,8 @@ the weights and the values of one linear class have the same fixed point, seen f
 import numpy as np
 from pydantic import PositiveFloat
 
-from ropeval.estimators.occupancy import Floats, Flow, OccupancyConfig, entry
+from ropeval.arrays import Floats
+from ropeval.estimators.occupancy import Flow, OccupancyConfig, entry
 
 
 class MWLConfig(OccupancyConfig):

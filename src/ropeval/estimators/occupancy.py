@@ -24,16 +24,14 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import PositiveFloat, PositiveInt
 
+from ropeval.arrays import Floats, Integers, Singles
 from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.estimators.estimator import EffectiveSize, Estimated, Estimator
 from ropeval.learning.engine import Run
 from ropeval.settings import PartConfig
 
-Floats = NDArray[np.float64]
-Features = NDArray[np.float32]
 BLOCK = 4096  # rows whose features are made at a time
 MOST_CELLS = 300  # pairs in a table
 SAME = 1e-9  # two pairs whose projections lie nearer are one
@@ -52,7 +50,7 @@ class OccupancyConfig(PartConfig):
 
 
 class Basis(Protocol):
-    def __call__(self, x: Features) -> Features:
+    def __call__(self, x: Singles) -> Singles:
         """[…, d] of pairs […, X]."""
         ...
 
@@ -69,7 +67,7 @@ class Table:
     direction: Floats  # [X]
     cuts: Floats  # [cells − 1]
 
-    def __call__(self, x: Features) -> Features:
+    def __call__(self, x: Singles) -> Singles:
         cells = np.searchsorted(self.cuts, x.astype(np.float64) @ self.direction)
         return np.eye(len(self.cuts) + 1, dtype=np.float32)[cells]
 
@@ -83,9 +81,9 @@ class Table:
 class RandomFeatures:
     """1, and cos and sin of random frequencies: their products are those of the Gaussian kernel, on average."""
 
-    frequencies: Features  # [X, D/2]
+    frequencies: Singles  # [X, D/2]
 
-    def __call__(self, x: Features) -> Features:
+    def __call__(self, x: Singles) -> Singles:
         angles = x @ self.frequencies
         size = np.float32(1.0 / np.sqrt(self.frequencies.shape[1]))
         ones = np.ones((*x.shape[:-1], 1), np.float32)
@@ -132,7 +130,7 @@ class Flow(NamedTuple):
     A: Floats  # [d, d]
     b: Floats  # [d]
     constant: Floats  # [d] see `Basis`
-    phi: Features  # [n, d] of every row
+    phi: Singles  # [n, d] of every row
     share: Floats  # [n] of the log that is each row's; sums to one
 
     @property
@@ -150,7 +148,7 @@ def _following(rows: Rows, basis: Basis) -> Floats:
     return np.asarray(rows.discount, np.float64)[:, None] * mean
 
 
-def make_flow(transitions: Transitions, basis: Basis, gamma: float, counts: NDArray[np.int64]) -> Flow:
+def make_flow(transitions: Transitions, basis: Basis, gamma: float, counts: Integers) -> Flow:
     """`counts` [E]: how often the member's log holds each episode."""
     starts = np.asarray(transitions.starts)
     share = np.repeat(counts, np.diff(starts)).astype(np.float64)
@@ -165,7 +163,7 @@ def make_flow(transitions: Transitions, basis: Basis, gamma: float, counts: NDAr
     return Flow(C, A, start, basis.constant, np.concatenate(seen), share)
 
 
-def initial_mean(transitions: Transitions, basis: Basis, counts: NDArray[np.int64]) -> Floats:
+def initial_mean(transitions: Transitions, basis: Basis, counts: Integers) -> Floats:
     """E φ(s₀, a₀), [d]."""
     initial = expected(basis(transitions.initial_block()), _array(transitions.initial_weight))  # [E, d]
     return np.asarray(counts @ initial.astype(np.float64) / max(counts.sum(), 1))
@@ -197,7 +195,7 @@ def make_ratio(
     positive: bool,
     cells: Table | None,
     rng: np.random.Generator,
-    counts: NDArray[np.int64],
+    counts: Integers,
 ) -> Ratio:
     transitions, gamma = problem.transitions, problem.gamma
     basis: Basis = cells or random_features(transitions, config, rng)
@@ -218,7 +216,7 @@ def make_ratio(
 
 
 def imbalance(
-    transitions: Transitions, probes: Basis, gamma: float, share: Floats, weight: Floats, counts: NDArray[np.int64]
+    transitions: Transitions, probes: Basis, gamma: float, share: Floats, weight: Floats, counts: Integers
 ) -> float:
     """Rms over functions g of E_D[ ζ(g − γg') ]/(1−γ) − E[g(s₀, a₀)], in units of the spread of g over the log.
 
@@ -253,7 +251,7 @@ def estimate(problem: Problem, config: OccupancyConfig, run: Run, solve: Solve, 
     return Estimated(values, warnings=warnings(about["imbalance"]), effective=effective, extras=extras)
 
 
-def effective_size(problem: Problem, ratios: list[Ratio], counts: NDArray[np.int64]) -> EffectiveSize:
+def effective_size(problem: Problem, ratios: list[Ratio], counts: Integers) -> EffectiveSize:
     """Of the weights that episodes have in all: steps of one episode do not count for many."""
     starts, found = problem.dataset.starts, []
     for one, held in zip(ratios, counts, strict=True):

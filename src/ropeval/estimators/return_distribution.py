@@ -25,10 +25,7 @@ ROUNDING = 1e-12  # of a sum of weights: a share of it is reached, though its la
 
 
 def distribution(
-    returns: Float[Floats, " N"],
-    weights: Float[Floats, " N"],
-    level: float = DEFAULT_LEVEL,
-    below: float | None = None,
+    returns: Float[Floats, " N"], weights: Float[Floats, " N"], level: float = DEFAULT_LEVEL, below: float | None = None
 ) -> dict[str, Any]:
     """Mean, quantiles, the mean of the worst share `level`, and how likely a return lies below `below`.
 

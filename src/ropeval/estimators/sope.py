@@ -23,10 +23,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
 from pydantic import NonNegativeInt, PositiveFloat
 
-from ropeval.arrays import Floats, Integers
+from ropeval.arrays import Booleans, Floats, Integers
 from ropeval.data import Problem, Rows, Transitions
 from ropeval.estimators.behaviour import Behaviour
 from ropeval.estimators.doubly_robust import DoublyRobustConfig
@@ -108,7 +107,7 @@ def fit_states(
 # --- the estimate ---------------------------------------------------------------------------------------------
 
 
-def after(episodes: Episodes, steps: int) -> tuple[Int[Integers, " N"], NDArray[np.bool_]]:
+def after(episodes: Episodes, steps: int) -> tuple[Int[Integers, " N"], Booleans]:
     """For every row the one so many steps later in its episode, and whether there is one; else its last row."""
     last = np.repeat(episodes.starts[1:] - 1, episodes.lengths)
     later = np.arange(len(last)) + steps
@@ -122,7 +121,7 @@ class Weighed(NamedTuple):
 
 
 def spectrum(
-    log: Floats, states: Floats, rewards: Floats, ends: NDArray[np.bool_], episodes: Episodes, n: int, counts: Counts
+    log: Floats, states: Floats, rewards: Floats, ends: Booleans, episodes: Episodes, n: int, counts: Counts
 ) -> Weighed:
     """`log` [N]: log ρ_{0:t}; `states` [N]: w; `ends` [N]: whether the episode terminates with this step."""
     time = episodes.time

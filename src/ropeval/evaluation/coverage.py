@@ -15,12 +15,11 @@ the whole, the same for every policy.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import Floats, Integers, Singles
 from ropeval.data import Log, Problem
 from ropeval.evaluation.result import Coverage
 
-Floats = NDArray[np.float32]
 ASKED, KNOWN = 500, 10_000  # pairs whose nearest neighbour is sought, and among which
 SPREAD_LEVEL = 0.95
 LEVELS = np.linspace(0.0, 1.0, 21)
@@ -32,18 +31,18 @@ BLOCK = 100  # pairs compared at a time
 class LogSide(NamedTuple):
     """What does not depend on the policy."""
 
-    asked: NDArray[np.int64]  # [m] logged steps from whose states the policy is asked
-    asked_episode: NDArray[np.int64]  # [m]
-    known: Floats  # [n, X] logged pairs, in units of their spread
-    known_episode: NDArray[np.int64]  # [n]
-    logged: Floats  # [m, X] the logged pairs of those steps, and
-    distances: NDArray[np.float64]  # [m] how far each lies from the nearest known one
-    centre: Floats  # [X]
-    unit: Floats  # [X]
-    axes: Floats  # [X, 2] in which the log varies most
+    asked: Integers  # [m] logged steps from whose states the policy is asked
+    asked_episode: Integers  # [m]
+    known: Singles  # [n, X] logged pairs, in units of their spread
+    known_episode: Integers  # [n]
+    logged: Singles  # [m, X] the logged pairs of those steps, and
+    distances: Floats  # [m] how far each lies from the nearest known one
+    centre: Singles  # [X]
+    unit: Singles  # [X]
+    axes: Singles  # [X, 2] in which the log varies most
     explained: list[float]
 
-    def scaled(self, pairs: Floats) -> Floats:
+    def scaled(self, pairs: Singles) -> Singles:
         return np.asarray((pairs - self.centre) / self.unit, np.float32)
 
 
@@ -81,9 +80,7 @@ def measure(problem: Problem) -> Coverage:
     )
 
 
-def nearest(
-    asked: Floats, known: Floats, asked_episode: NDArray[np.int64], known_episode: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def nearest(asked: Singles, known: Singles, asked_episode: Integers, known_episode: Integers) -> Floats:
     """[n] distance of each asked pair to the nearest known one of another episode; of any, if there is one only."""
     result = np.empty(len(asked))
     squares = (known**2).sum(axis=1)
@@ -97,11 +94,11 @@ def nearest(
     return result
 
 
-def _sample(rng: np.random.Generator, size: int, wanted: int) -> NDArray[np.int64]:
+def _sample(rng: np.random.Generator, size: int, wanted: int) -> Integers:
     return rng.permutation(size) if size <= wanted else rng.choice(size, wanted, replace=False)
 
 
-def _main_axes(log: Floats) -> tuple[Floats, list[float]]:
+def _main_axes(log: Singles) -> tuple[Singles, list[float]]:
     """[X, 2] the two directions in which the log varies most, and how much of its variance they show."""
     values, vectors = np.linalg.eigh(log.T @ log / len(log))  # centred already
     order = np.argsort(-values)[:2]

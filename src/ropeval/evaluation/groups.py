@@ -51,12 +51,7 @@ def _between(column: str, edges: NDArray[np.float64], place: int) -> str:
 
 
 def value_by_group(
-    groups: list[Group],
-    fitted: Fitted,
-    said: Conclusion,
-    resamples: Resamples | None,
-    level: float,
-    sees_policy: bool,
+    groups: list[Group], fitted: Fitted, said: Conclusion, resamples: Resamples | None, level: float, sees_policy: bool
 ) -> list[GroupValue]:
     """The estimate from the initial states of each group alone, by the same fit; empty where the method cannot."""
     estimated = fitted.estimated

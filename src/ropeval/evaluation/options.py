@@ -28,11 +28,10 @@ Words = Annotated[
 QUESTION, EFFORT, INTERVALS, RESULTS = "What is asked", "How hard to try", "Intervals", "Results"  # headings of --help
 
 
-def option(default: Any, group: str, flag: str, about: str, *, metavar: str = "", **bounds: Any) -> Any:
-    """A field with its sentence and its place in `--help`."""
-    return Field(
-        default, description=about, json_schema_extra={"group": group, "flag": flag, "metavar": metavar}, **bounds
-    )
+def option(default: Any, group: str, about: str, *, flag: str = "", metavar: str = "", **bounds: Any) -> Any:
+    """A field with its sentence and its place in `--help`; `flag`: where that is not `--` and its name."""
+    shown: dict[str, Any] = {"group": group, "flag": flag, "metavar": metavar}
+    return Field(default, description=about, json_schema_extra=shown, **bounds)
 
 
 class Options(BaseModel):
@@ -41,17 +40,11 @@ class Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     gamma: float = option(
-        0.99,
-        QUESTION,
-        "--gamma",
-        "Discount factor, in [0, 1]. 1 needs episodes that all end, or a --horizon.",
-        ge=0,
-        le=1,
+        0.99, QUESTION, "Discount factor, in [0, 1]. 1 needs episodes that all end, or a --horizon.", ge=0, le=1
     )
     horizon: int | None = option(
         None,
         QUESTION,
-        "--horizon",
         "Count the first H steps of an episode only.  [default: all; with --gamma 1 as many as the longest has]",
         ge=1,
         metavar="H",
@@ -59,14 +52,12 @@ class Options(BaseModel):
     method: Words = option(
         DEFAULT_METHODS,
         QUESTION,
-        "--method",
         "Method; give it again for more. all: every one that applies to the log.",
         min_length=1,
     )
     columns: Words = option(
         (),
         QUESTION,
-        "--columns",
         "Where the log calls things otherwise: observations=s0,s1 or s*, actions=dose, rewards=r, terminations=died, "
         "truncations=never, terminations=always, episode_ids=patient, time=day, action_names=none,low,high. Give it "
         "again for more.",
@@ -75,71 +66,65 @@ class Options(BaseModel):
     risk: float | None = option(
         None,
         QUESTION,
-        "--risk",
         "Also how bad the worst share of episodes is, e.g. 0.05: its best return and its mean, from methods that know "
         "how returns spread (world).",
         gt=0,
         lt=1,
     )
     below: float | None = option(
-        None, QUESTION, "--below", "Also how likely an episode earns less than this.", allow_inf_nan=False
+        None, QUESTION, "Also how likely an episode earns less than this.", allow_inf_nan=False
     )
     by: str | None = option(
         None,
         QUESTION,
-        "--by",
         "Also the value by group: by the values of this column of the initial states, or by its quartiles.",
         metavar="COLUMN",
     )
     members: int = option(  # with ten, the interval is a sixth wider than with very many; with five, two fifths
-        5, EFFORT, "--members", "Repetitions, each with its own seed and resample of the episodes.", ge=1, le=100_000
+        5, EFFORT, "Repetitions, each with its own seed and resample of the episodes.", ge=1, le=100_000
     )
     minutes: float | None = option(
         None,
         EFFORT,
-        "--minutes",
         "About how long it may take: steps and members follow.  [default: the usual sizes; a forecast says how long]",
         gt=0,
     )
-    steps: int | None = option(None, EFFORT, "--steps", "Training steps of everything that learns.", ge=1, lt=2**31)
+    steps: int | None = option(None, EFFORT, "Training steps of everything that learns.", ge=1, lt=2**31)
     preset: Preset = option(
         "default",
         EFFORT,
-        "--preset",
         "default: minutes on a laptop. paper: the paper's settings, for a GPU. dope: the fqe of the published deep OPE "
         "benchmark, a million steps.",
     )
     tune: bool = option(
         False,
         EFFORT,
-        "--tune",
         "Choose β, d and learning rates of every method for every policy by a tournament of fitted values on the log. "
         "Takes as long as 3 (fqe) or 27 (rope+fqe) members more; what it is worth: docs/guide/ranking.md.",
     )
     draws: int | None = option(
         None,
         EFFORT,
-        "--draws",
         "Actions drawn per state from a stochastic policy.  [default: 8; none where there are at most 16 actions whose "
         "probabilities it tells: all of them count then, by these]",
         ge=1,
         le=100_000,
     )
-    seed: int = option(0, EFFORT, "--seed", "Same seed, data and device: same result.", ge=0, lt=2**31)
+    seed: int = option(0, EFFORT, "Same seed, data and device: same result.", ge=0, lt=2**31)
     settings: dict[str, dict[str, Any]] = option(
-        {}, EFFORT, "--set", "Any field of any part, e.g. rope.beta=10.", metavar="PART.FIELD=VALUE"
+        {}, EFFORT, "Any field of any part, e.g. rope.beta=10.", flag="--set", metavar="PART.FIELD=VALUE"
     )
     resample: bool = option(
         True,
         INTERVALS,
-        "--resample/--no-resample",
         "Whether every member sees its own resample of the episodes, or all see the log as it is and there are no "
         "intervals.  [default: resample]",
+        flag="--resample/--no-resample",
     )
     interval: Kind = option(
-        "percentile", INTERVALS, "--interval", "Either kind needs 100 members, and with fewer it is a t interval."
+        "percentile", INTERVALS, "Either kind needs 100 members, and with fewer it is a t interval."
     )
-    level: float = option(DEFAULT_LEVEL, INTERVALS, "--level", "Level of the intervals.", gt=0, lt=1)
+    level: float = option(DEFAULT_LEVEL, INTERVALS, "Level of the intervals.", gt=0, lt=1)
 
     @model_validator(mode="before")
     @classmethod

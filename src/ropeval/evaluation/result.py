@@ -189,12 +189,7 @@ class Estimate(ShownInNotebook):
 
     def to_json(self, everything: bool = False) -> dict[str, Any]:
         """The row of `result.json`; with `everything`, also what is kept elsewhere or needed only on the way."""
-        row = {f.name: getattr(self, f.name) for f in fields(self)}
-        row["interval"] = asdict(self.interval) if self.interval else None
-        row["diagnosis"] = [asdict(finding) for finding in self.diagnosis]
-        row["versus_log"] = asdict(self.versus_log) if self.versus_log else None
-        row["groups"] = [asdict(group) for group in self.groups]
-        row["verdict"] = asdict(self.verdict) if self.verdict else None
+        row = asdict(self)
         return row if everything else {k: v for k, v in row.items() if k not in ("curves", "replicates")}
 
     @staticmethod

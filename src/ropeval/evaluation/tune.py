@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import Floats, Integers
 from ropeval.data import Problem
 from ropeval.evaluation.diagnosis.evidence import diverged_members
 from ropeval.evaluation.fit import fit
@@ -31,7 +31,6 @@ from ropeval.evaluation.methods import Method
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.engine import Run, member_keys
 
-Floats = NDArray[np.float64]
 Candidate = dict[str, Any]  # "part.field" -> value
 RATES = (1e-4, 3e-4, 1e-3)
 BETAS = (0.1, 1.0, 10.0)
@@ -116,7 +115,7 @@ def tournament(values: Floats, backups: Floats) -> Floats:
     return worst
 
 
-def _rounded(values: Floats) -> NDArray[np.int64]:
+def _rounded(values: Floats) -> Integers:
     """[n] which of `BINS` groups of equal size each value falls into; equal values fall into one."""
     edges = np.quantile(values, np.arange(1, BINS) / BINS)
     return np.searchsorted(edges, values, side="right")

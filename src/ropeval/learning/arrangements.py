@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from numpy.typing import NDArray
 
+from ropeval.arrays import Singles
 from ropeval.data.transitions import Transitions
 from ropeval.learning.batches import draw_rows, gather, shown, step_keys
 from ropeval.learning.learner import Hyper, Learner, Metrics
@@ -71,7 +71,7 @@ class Threads:
 
     def chunk(
         self, states: list[Any], start: int, length: int, done: Callable[[float], None]
-    ) -> tuple[list[Any], dict[str, NDArray[np.float32]]]:
+    ) -> tuple[list[Any], dict[str, Singles]]:
         def one(i: int) -> Any:
             return jax.block_until_ready(self.chunk_of_one(i, states[i], start, length))
 
@@ -128,7 +128,7 @@ class Vectorised:
 
     def chunk(
         self, state: Any, start: int, length: int, done: Callable[[float], None]
-    ) -> tuple[Any, dict[str, NDArray[np.float32]]]:
+    ) -> tuple[Any, dict[str, Singles]]:
         state, metrics = _chunk_of_all(
             self.learner, length, state, self.keys, self.hyper, jnp.int32(start), self.transitions, self.table
         )

@@ -10,8 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Booleans, Integers, Singles
 from ropeval.errors import UserError
 from ropeval.files import read_npz, write_atomically
 
@@ -22,12 +22,10 @@ class Snapshot:
 
     state: Any
     step: int
-    curves: dict[str, NDArray[np.float32]]  # each [chunks so far, M]
-    diverged_at: NDArray[np.int64]  # [M]
+    curves: dict[str, Singles]  # each [chunks so far, M]
+    diverged_at: Integers  # [M]
 
-    def extended(
-        self, state: Any, step: int, seen: dict[str, NDArray[np.float32]], diverged: NDArray[np.bool_]
-    ) -> "Snapshot":
+    def extended(self, state: Any, step: int, seen: dict[str, Singles], diverged: Booleans) -> "Snapshot":
         curves = {
             name: np.concatenate([self.curves[name], values[None]]) if name in self.curves else values[None]
             for name, values in seen.items()
@@ -100,6 +98,6 @@ class Checkpoint:
         return self.folder / f"{stage}.npz"
 
 
-def _about(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def _about(arrays: dict[str, AnyArray]) -> dict[str, Any]:
     about: dict[str, Any] = json.loads(str(arrays["about"]))
     return about

@@ -157,8 +157,7 @@ def _diverged(seen: dict[str, NDArray[np.float32]], bound: float | None) -> NDAr
     if bound is not None and "estimate" in seen:
         with np.errstate(invalid="ignore"):
             bad |= np.abs(seen["estimate"]) > DIVERGED_AT_BOUNDS * bound
-    result: NDArray[np.bool_] = bad
-    return result
+    return bad
 
 
 def _choose(arrangement: str, transitions: Transitions) -> type[Threads] | type[Vectorised]:

@@ -25,9 +25,7 @@ class Learned(NamedTuple):
 def adamw(clip: float, weight_decay: float) -> optax.GradientTransformation:
     """AdamW up to its learning rate (per member, see `descend`); every gradient entry is clipped to ±`clip`."""
     return optax.chain(
-        optax.clip(clip),
-        optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8),
-        optax.add_decayed_weights(weight_decay),
+        optax.clip(clip), optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-8), optax.add_decayed_weights(weight_decay)
     )
 
 
@@ -36,11 +34,7 @@ def start(params: Any, transform: optax.GradientTransformation) -> Learned:
 
 
 def descend(
-    state: Learned,
-    gradient: Any,
-    transform: optax.GradientTransformation,
-    learning_rate: Float[Array, ""],
-    tau: float,
+    state: Learned, gradient: Any, transform: optax.GradientTransformation, learning_rate: Float[Array, ""], tau: float
 ) -> Learned:
     """One step down the gradient, and the target a step of τ towards the new parameters."""
     direction, optimiser = transform.update(gradient, state.optimiser, state.params)

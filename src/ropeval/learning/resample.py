@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from ropeval.arrays import Integers
+from ropeval.arrays import Floats, Integers
 
 Counts = Integers
 PURPOSE = 3  # keeps these random numbers apart from those that draw actions
@@ -77,7 +77,7 @@ def row_table(counts: Counts, starts: NDArray[np.integer]) -> RowTable:
     )
 
 
-def alias_table(weights: NDArray[np.integer]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def alias_table(weights: NDArray[np.integer]) -> tuple[Floats, Integers]:
     """(keep, other), [E] each: hit a cell uniformly, stay with probability `keep`, else take `other`.
 
     Cells with less than the mean weight are filled up, one after the other, from the surplus of those with more;

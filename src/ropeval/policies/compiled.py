@@ -10,13 +10,13 @@ their arrays can be mapped over:
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ropeval.arrays import STATIC
 from ropeval.policies.networks import NetworkPolicy
 from ropeval.policies.normalised import Statistics
 from ropeval.policies.uniform import UniformPolicy
@@ -36,14 +36,16 @@ class PureFunction:
             return self.function(params, observations, *key)
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["params"], meta_fields=["act", "probabilities"])
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class CompiledPolicy:
     """π as JAX takes it. It may be an argument of a compiled function: its arrays are data, its functions are not."""
 
     params: Any  # arrays by name
-    act: PureFunction  # params, raw observations [n, S], key -> actions [n, A] float32, or [n] int32
-    probabilities: PureFunction | None = None  # params, observations -> π(a|s) [n, A] of discrete actions
+    # params, raw observations [n, S], key -> actions [n, A] float32, or [n] int32
+    act: PureFunction = field(metadata=STATIC)
+    # params, observations -> π(a|s) [n, A] of discrete actions
+    probabilities: PureFunction | None = field(default=None, metadata=STATIC)
 
 
 def compile_network(policy: NetworkPolicy) -> CompiledPolicy:

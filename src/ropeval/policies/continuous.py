@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Floats, Singles
 from ropeval.errors import UserError
 from ropeval.policies.networks import Layer, NetworkPolicy, Range, Weights, check_chain, linear, propagate, special
 from ropeval.policies.policy import Mode
@@ -38,7 +38,7 @@ class _ContinuousMLP(NetworkPolicy):
             u = u + OFFSET * self.std(xp, weights, hidden)
         return self.bounded(xp, weights, u)
 
-    def distribution(self, observations: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def distribution(self, observations: Singles) -> tuple[Floats, Floats]:
         """Mean and standard deviation of u: [n, A], and [n, A] or [A]."""
         if self.deterministic:
             raise UserError(f"policy {self.name}: in mode {self.mode!r} it is deterministic and has no density")
@@ -76,11 +76,11 @@ class _SquashedMLP(_ContinuousMLP):
     def has_features(self) -> bool:
         return bool(self.weights["critic"])
 
-    def features(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[Any]:
+    def features(self, observations: Singles, actions: AnyArray) -> AnyArray:
         """The critic's last hidden layer, [n, d]. It was trained on actions scaled to [−1, 1]."""
         if not self.has_features:
             return super().features(observations, actions)
-        scaled: NDArray[Any] = np.asarray(actions, np.float32)
+        scaled: AnyArray = np.asarray(actions, np.float32)
         if self.weights["range"] is not None:
             low, high = self.weights["range"]
             scaled = 2.0 * (scaled - low) / (high - low) - 1.0
@@ -90,8 +90,7 @@ class _SquashedMLP(_ContinuousMLP):
     @property
     def box(self) -> Range | None:
         one = np.ones(self.action_size or 0, np.float32)
-        found: Range = self.weights["range"] or (-one, one)
-        return found
+        return self.weights["range"] or (-one, one)
 
     @property
     def _activation_unless_relu(self) -> str:
@@ -152,13 +151,13 @@ class GaussianMLP(_SquashedMLP):
     def bounded(self, xp: Any, weights: Weights, u: Any) -> Any:
         return super().bounded(xp, weights, u) if self._squash else u
 
-    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+    def log_prob(self, observations: Singles, actions: AnyArray) -> Floats:
         """log π(a|s) of actions [n, A], with the change of variables for tanh and scale."""
         mean, std = self.distribution(observations)
         actions = np.asarray(actions, np.float64)
         if not self._squash:
             return np.asarray(_log_normal(actions, mean, std).sum(axis=-1))
-        scale: NDArray[np.float64] = np.ones(1)
+        scale: Floats = np.ones(1)
         if self.weights["range"] is not None:
             low, high = (a.astype(np.float64) for a in self.weights["range"])
             scale = (high - low) / 2.0
@@ -190,7 +189,7 @@ class ClippedGaussianMLP(_ContinuousMLP):
         self,
         hidden: Sequence[Layer],
         mean: Layer,
-        log_std: NDArray[np.float32],
+        log_std: Singles,
         action_range: Range,
         mode: Mode = "stochastic",
         name: str = "policy",
@@ -207,7 +206,7 @@ class ClippedGaussianMLP(_ContinuousMLP):
     def bounded(self, xp: Any, weights: Weights, u: Any) -> Any:
         return xp.clip(u, *weights["range"])
 
-    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+    def log_prob(self, observations: Singles, actions: AnyArray) -> Floats:
         mean, _ = self.distribution(observations)
         log_std = self.weights["log_std"].astype(np.float64)
         low, high = (a.astype(np.float64) for a in self.weights["range"])
@@ -229,5 +228,5 @@ class ClippedGaussianMLP(_ContinuousMLP):
         return f"clipped {self.mode} {self.activation}"
 
 
-def _log_normal(x: NDArray[np.float64], mean: NDArray[np.float64], std: NDArray[np.float64]) -> NDArray[np.float64]:
+def _log_normal(x: Floats, mean: Floats, std: Floats) -> Floats:
     return np.asarray(-0.5 * ((x - mean) / std) ** 2 - np.log(std) - 0.5 * np.log(2 * np.pi))

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Floats, Singles
 from ropeval.errors import UserError
 from ropeval.policies.networks import Layer, NetworkPolicy, Weights, special
 from ropeval.policies.policy import Mode
@@ -33,17 +33,17 @@ class CategoricalMLP(NetworkPolicy):
             logits = logits + noise  # the largest is then distributed as the softmax
         return logits.argmax(axis=-1)
 
-    def log_probs(self, observations: NDArray[np.float32]) -> NDArray[np.float64]:
+    def log_probs(self, observations: Singles) -> Floats:
         """log π(a|s) of every action, [n, A]."""
         logits = self.output(np, self.weights, observations).astype(np.float64)
         return np.asarray(special(np).log_softmax(logits, axis=-1))
 
-    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+    def log_prob(self, observations: Singles, actions: AnyArray) -> Floats:
         if self.deterministic:
             raise UserError(f"policy {self.name}: in mode {self.mode!r} it is deterministic and has no probabilities")
         return np.take_along_axis(self.log_probs(observations), np.asarray(actions)[:, None], axis=1)[:, 0]
 
-    def action_probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float64] | None:
+    def action_probabilities(self, observations: Singles) -> Floats | None:
         return (
             super().action_probabilities(observations) if self.deterministic else np.exp(self.log_probs(observations))
         )
@@ -64,7 +64,7 @@ class GreedyMLP(NetworkPolicy):
     def act(self, xp: Any, weights: Weights, observations: Any, noise: Any) -> Any:
         return self.output(xp, weights, observations).argmax(axis=-1)
 
-    def features(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[Any]:
+    def features(self, observations: Singles, actions: AnyArray) -> AnyArray:
         """The last hidden layer in the block of the action, zeros in the others, [n, A·d]: q is linear in it."""
         hidden = self.hidden(np, self.weights, observations)  # [n, d]
         chosen = np.eye(self.action_size or 0, dtype=np.float32)[np.asarray(actions)]  # [n, A]

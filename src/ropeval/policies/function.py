@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Floats, Integers, Singles
 from ropeval.errors import UserError
 from ropeval.policies.policy import Policy, Space
 
@@ -39,7 +39,7 @@ class CallablePolicy(Policy):
         told._words = space.action_names if space.discrete else None
         return told
 
-    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+    def sample(self, observations: Singles, rng: np.random.Generator) -> AnyArray:
         try:
             answer = self._function(observations) if self.deterministic else self._function(observations, rng)
         except Exception as error:  # the user's own code: say that it was theirs, and what it said
@@ -50,7 +50,7 @@ class CallablePolicy(Policy):
         answer = np.asarray(answer)
         return answer if self._words is None or answer.dtype.kind not in "UO" else self._numbered(answer)
 
-    def _numbered(self, words: NDArray[Any]) -> NDArray[np.int64]:
+    def _numbered(self, words: AnyArray) -> Integers:
         assert self._words is not None
         places = {word: place for place, word in enumerate(self._words)}
         flat = [str(word) for word in words.reshape(-1)]
@@ -65,7 +65,7 @@ class CallablePolicy(Policy):
     def has_log_prob(self) -> bool:
         return not self.deterministic and self._log_prob is not None
 
-    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+    def log_prob(self, observations: Singles, actions: AnyArray) -> Floats:
         if self._log_prob is None:
             return super().log_prob(observations, actions)
         try:

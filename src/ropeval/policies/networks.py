@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Singles
 from ropeval.errors import UserError
 from ropeval.policies.policy import Mode, Policy
 
 if TYPE_CHECKING:
     from ropeval.policies.compiled import CompiledPolicy
 
-Layer = tuple[NDArray[np.float32], NDArray[np.float32]]  # weight [out, in], bias [out]
-Range = tuple[NDArray[np.float32], NDArray[np.float32]]  # lowest and highest action, [A] each
+Layer = tuple[Singles, Singles]  # weight [out, in], bias [out]
+Range = tuple[Singles, Singles]  # lowest and highest action, [A] each
 Weights = dict[str, Any]  # every array that decides the actions, by name; layers as pairs, chains as lists of them
 
 
@@ -94,10 +94,10 @@ class NetworkPolicy(Policy):
     def output(self, xp: Any, weights: Weights, observations: Any) -> Any:
         return linear(weights["output"], self.hidden(xp, weights, observations))
 
-    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+    def sample(self, observations: Singles, rng: np.random.Generator) -> AnyArray:
         return np.asarray(self.act(np, self.weights, observations, self._drawn(rng, len(observations))))
 
-    def _drawn(self, rng: np.random.Generator, count: int) -> NDArray[Any] | None:
+    def _drawn(self, rng: np.random.Generator, count: int) -> AnyArray | None:
         if self.deterministic:
             return None
         shape = (count, self.action_size or 0)
@@ -125,7 +125,7 @@ class NetworkPolicy(Policy):
         return f"{type(self).__name__} {self.name!r} ({how}), {inside} → {self.action_size}{unit}"
 
 
-def _arrays(parts: Iterable[Any]) -> Iterable[NDArray[Any]]:
+def _arrays(parts: Iterable[Any]) -> Iterable[AnyArray]:
     """The arrays of weights in their order; what is missing (None) is passed over."""
     for part in parts:
         if isinstance(part, np.ndarray):
@@ -134,7 +134,7 @@ def _arrays(parts: Iterable[Any]) -> Iterable[NDArray[Any]]:
             yield from _arrays(part)
 
 
-def digest(about: str, arrays: Iterable[NDArray[Any]]) -> str:
+def digest(about: str, arrays: Iterable[AnyArray]) -> str:
     """Hash of a policy: a text for what is not an array, then every array's shape and float32 content."""
     result = hashlib.sha256(about.encode())
     for array in arrays:

@@ -2,11 +2,11 @@
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Floats, Singles
 from ropeval.errors import UserError
 from ropeval.policies.policy import Policy, Space
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 class Statistics:
     """What the policy's training normalised its observations by: clip((s − mean)/√(variance + ε), ±limit)."""
 
-    mean: NDArray[np.float64]  # [S]
-    variance: NDArray[np.float64]  # [S]
+    mean: Floats  # [S]
+    variance: Floats  # [S]
     epsilon: float = 1e-8
     limit: float = 10.0
 
-    def apply(self, observations: NDArray[np.float32]) -> NDArray[np.float32]:
+    def apply(self, observations: Singles) -> Singles:
         scaled = (np.asarray(observations) - self.mean) / np.sqrt(self.variance + self.epsilon)
         return np.clip(scaled, -self.limit, self.limit).astype(np.float32)
 
@@ -47,17 +47,17 @@ class NormalisedPolicy(Policy):
     def named(self, name: str) -> "NormalisedPolicy":
         return NormalisedPolicy(self.inside.named(name), self.statistics)
 
-    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+    def sample(self, observations: Singles, rng: np.random.Generator) -> AnyArray:
         return self.inside.sample(self.statistics.apply(observations), rng)
 
     @property
     def has_log_prob(self) -> bool:
         return self.inside.has_log_prob
 
-    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+    def log_prob(self, observations: Singles, actions: AnyArray) -> Floats:
         return self.inside.log_prob(self.statistics.apply(observations), actions)
 
-    def action_probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float64] | None:
+    def action_probabilities(self, observations: Singles) -> Floats | None:
         return self.inside.action_probabilities(self.statistics.apply(observations))
 
     def compiled(self) -> "CompiledPolicy | None":
@@ -70,14 +70,14 @@ class NormalisedPolicy(Policy):
     def has_features(self) -> bool:
         return self.inside.has_features
 
-    def features(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[Any]:
+    def features(self, observations: Singles, actions: AnyArray) -> AnyArray:
         return self.inside.features(self.statistics.apply(observations), actions)
 
     @property
-    def box(self) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+    def box(self) -> tuple[Singles, Singles] | None:
         return self.inside.box
 
-    def notes(self, observations: NDArray[np.float32]) -> list[str]:
+    def notes(self, observations: Singles) -> list[str]:
         """Raw observations should come out with a spread of about one; those that are normalised already do not."""
         scaled = self.statistics.apply(observations)
         spread = float(scaled.std(axis=0).mean())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Floats, Singles
 from ropeval.errors import UserError
 from ropeval.files import release
 
@@ -30,8 +31,8 @@ class Space:
     observation_size: int
     action_size: int  # length of an action vector, or the number of discrete actions
     discrete: bool
-    low: NDArray[np.float32] | None = None  # [A] smallest and
-    high: NDArray[np.float32] | None = None  # [A] largest action in the log
+    low: Singles | None = None  # [A] smallest and
+    high: Singles | None = None  # [A] largest action in the log
     action_names: tuple[str, ...] | None = None  # where the log has words for them
 
 
@@ -43,13 +44,13 @@ class Policy(ABC):
     observation_size: int | None = None  # None: takes anything
     action_size: int | None = None  # length of an action, or the number of discrete actions
     discrete: bool | None = None  # None: unknown until it has answered
-    observation_range: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None  # [S] each; of its training
+    observation_range: tuple[Singles, Singles] | None = None  # [S] each; of its training
 
     @abstractmethod
-    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+    def sample(self, observations: Singles, rng: np.random.Generator) -> AnyArray:
         """Raw observations [n, S] → actions [n, A], or [n] integers where actions are discrete."""
 
-    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+    def log_prob(self, observations: Singles, actions: AnyArray) -> Floats:
         """log π(a|s) of given actions, [n]; subclasses that know it say so by overriding this."""
         raise UserError(f"policy {self.name}: it cannot tell the probability of an action (it has no log_prob)")
 
@@ -63,7 +64,7 @@ class Policy(ABC):
         """Whether `log_probs` answers: a deterministic choice has the probabilities 0 and 1."""
         return self.has_log_prob or (self.deterministic and bool(self.discrete))
 
-    def action_probabilities(self, observations: NDArray[np.float32]) -> NDArray[np.float64] | None:
+    def action_probabilities(self, observations: Singles) -> Floats | None:
         """π(a|s) of every discrete action, [n, A]; None where actions are continuous or their probabilities unknown."""
         if not self.discrete or not self.has_probabilities:
             return None
@@ -77,7 +78,7 @@ class Policy(ABC):
         """The policy for use inside programs that JAX compiles; None where it is no arithmetic over arrays."""
         return None
 
-    def features(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[Any]:
+    def features(self, observations: Singles, actions: AnyArray) -> AnyArray:
         """Features [n, d] of state-action pairs that the policy itself was trained with, where it has any."""
         raise UserError(f"policy {self.name}: it has no features of its own")
 
@@ -87,11 +88,11 @@ class Policy(ABC):
         return type(self).features is not Policy.features
 
     @property
-    def box(self) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+    def box(self) -> tuple[Singles, Singles] | None:
         """Bounds [A] that its actions never leave, where that is known."""
         return None
 
-    def notes(self, observations: NDArray[np.float32]) -> list[str]:
+    def notes(self, observations: Singles) -> list[str]:
         """What makes logged observations [n, S] look unlike those that it was trained on, in sentences."""
         if self.observation_range is None:
             return []
@@ -154,16 +155,12 @@ class Policy(ABC):
         return f"{type(self).__name__} {self.name!r} ({self.kind})"
 
 
-def draw_actions(
-    policy: Policy, observations: NDArray[np.float32], count: int, rng: np.random.Generator
-) -> NDArray[Any]:
+def draw_actions(policy: Policy, observations: Singles, count: int, rng: np.random.Generator) -> AnyArray:
     """`count` actions for each observation: [n, count, A], or [n, count] integers; checked."""
     return np.concatenate(list(draw_in_blocks(policy, observations, count, rng)))
 
 
-def draw_in_blocks(
-    policy: Policy, observations: NDArray[np.float32], count: int, rng: np.random.Generator
-) -> Iterator[NDArray[Any]]:
+def draw_in_blocks(policy: Policy, observations: Singles, count: int, rng: np.random.Generator) -> Iterator[AnyArray]:
     """The same actions block by block, for those who cannot hold them all."""
     for start in range(0, len(observations), BATCH):
         batch = observations[start : start + BATCH]
@@ -173,9 +170,7 @@ def draw_in_blocks(
         release(observations)  # where they are mapped, the pages need not be kept
 
 
-def every_action(
-    policy: Policy, observations: NDArray[np.float32], rng: np.random.Generator
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def every_action(policy: Policy, observations: Singles, rng: np.random.Generator) -> tuple[NDArray[np.int32], Singles]:
     """All discrete actions for each observation, [n, A], and their probabilities, [n, A]. The first is a drawn one, so
     that whoever wants a single action of the policy takes that."""
     assert policy.action_size is not None
@@ -200,7 +195,7 @@ def every_action(
     return actions, np.take_along_axis(chances, actions, axis=1).astype(np.float32)
 
 
-def log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+def log_probs(policy: Policy, observations: Singles, actions: AnyArray) -> Floats:
     """log π(a|s) of every row [n]; checked. Impossible actions have −∞."""
     if policy.discrete and policy.deterministic:
         return np.where(_chosen(policy, observations) == actions, 0.0, -np.inf)
@@ -211,12 +206,12 @@ def log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArra
     return np.concatenate(answers)
 
 
-def _chosen(policy: Policy, observations: NDArray[np.float32]) -> NDArray[Any]:
+def _chosen(policy: Policy, observations: Singles) -> AnyArray:
     """The one action of a deterministic policy in every state, [n]."""
     return draw_actions(policy, observations, 1, np.random.default_rng(0))[:, 0]
 
 
-def _checked_log_probs(policy: Policy, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+def _checked_log_probs(policy: Policy, observations: Singles, actions: AnyArray) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         answer = np.asarray(policy.log_prob(observations, actions))
     if answer.shape == (len(observations), 1):
@@ -241,7 +236,7 @@ def _checked_log_probs(policy: Policy, observations: NDArray[np.float32], action
     return answer
 
 
-def _checked(policy: Policy, actions: Any, observations: NDArray[np.float32]) -> NDArray[Any]:
+def _checked(policy: Policy, actions: Any, observations: Singles) -> AnyArray:
     actions = np.asarray(actions)
     if policy.discrete and actions.ndim == 2 and actions.shape[1] == 1:
         actions = actions[:, 0]

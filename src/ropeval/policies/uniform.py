@@ -4,8 +4,8 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Floats, Singles
 from ropeval.errors import UserError
 from ropeval.policies.policy import Policy, Space
 
@@ -46,7 +46,7 @@ class UniformPolicy(Policy):
             told._check_bounds()
         return told
 
-    def _whole(self, own: NDArray[np.float32] | None, logged: Any, size: int) -> NDArray[np.float32]:
+    def _whole(self, own: Singles | None, logged: Any, size: int) -> Singles:
         """A bound [A]: its own, or else the log's."""
         bound = np.asarray(logged, np.float32) if own is None else own
         if bound.shape not in ((), (1,), (size,)):
@@ -54,20 +54,20 @@ class UniformPolicy(Policy):
         return np.broadcast_to(bound, (size,))
 
     @property
-    def bounds(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def bounds(self) -> tuple[Singles, Singles]:
         """The box, [A] each."""
         if self._low is None or self._high is None:
             raise UserError(f"policy {self.name}: it has no bounds yet; call fitted(space) before it acts")
         return self._low, self._high
 
-    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+    def sample(self, observations: Singles, rng: np.random.Generator) -> AnyArray:
         if self.discrete:
             assert self.action_size is not None
             return rng.integers(self.action_size, size=len(observations))
         low, high = self.bounds
         return rng.uniform(low, high, size=(len(observations), len(low)))
 
-    def log_prob(self, observations: NDArray[np.float32], actions: NDArray[Any]) -> NDArray[np.float64]:
+    def log_prob(self, observations: Singles, actions: AnyArray) -> Floats:
         if self.discrete:
             assert self.action_size is not None
             return np.full(len(observations), -np.log(self.action_size))

@@ -27,6 +27,12 @@ class Outcomes(NamedTuple):
     done: BoolArray  # [m] terminated; a time limit is not a termination
     weight: Array  # [m]
 
+    @classmethod
+    def of(cls, *columns: npt.ArrayLike) -> "Outcomes":
+        """Of columns in this order, of any numbers."""
+        kinds = (np.int64, np.int64, np.float64, np.int64, bool, np.float64)
+        return cls(*(np.asarray(column).astype(kind) for column, kind in zip(columns, kinds, strict=True)))
+
 
 def from_gymnasium(env: Any, gamma: float, d0: npt.ArrayLike | None = None) -> TabularMDP:
     """From `env.unwrapped.P[s][a] = [(probability, next state, reward, terminated), …]`, by duck typing."""
@@ -43,16 +49,8 @@ def from_gymnasium(env: Any, gamma: float, d0: npt.ArrayLike | None = None) -> T
         for action, outcomes in actions.items()
         for weight, next_state, reward, done in outcomes
     ]
-    columns = [np.asarray(column) for column in zip(*rows, strict=True)]
+    outcomes = Outcomes.of(*zip(*rows, strict=True))
     S, A = len(table), len(next(iter(table.values())))
-    outcomes = Outcomes(
-        columns[0].astype(np.int64),
-        columns[1].astype(np.int64),
-        columns[2].astype(np.float64),
-        columns[3].astype(np.int64),
-        columns[4].astype(bool),
-        columns[5].astype(np.float64),
-    )
     # In a table every state has rows, so that "acts" says nothing: what a terminal state would do is ignored.
     return _assemble(outcomes, S, A, gamma, numeric("d0", start), acting_states_end=True, unvisited="error")
 
@@ -76,49 +74,29 @@ def from_log(
     with reward 0, which is what a tabular learner started at zero would believe, and is right only where the
     evaluated policy never goes.
     """
-    log = _checked_log(states, actions, rewards, next_states, terminated, num_states, num_actions)
+    limits = {"states": num_states, "actions": num_actions, "rewards": None, "next_states": num_states, "terminated": 2}
+    given = (states, actions, rewards, next_states, terminated)
+    columns = [_column(name, values, limit) for (name, limit), values in zip(limits.items(), given, strict=True)]
+    for name, column in zip(limits, columns, strict=True):
+        if column.size != columns[0].size:
+            raise UserError(f"{name}: {column.size} entries, but states has {columns[0].size}")
+    log = Outcomes.of(*columns, np.ones(columns[0].size))
     start = numeric("d0", d0)
     return _assemble(log, num_states, num_actions, gamma, start, acting_states_end=False, unvisited=unvisited)
 
 
-def _checked_log(
-    states: npt.ArrayLike,
-    actions: npt.ArrayLike,
-    rewards: npt.ArrayLike,
-    next_states: npt.ArrayLike,
-    terminated: npt.ArrayLike,
-    S: int,
-    A: int,
-) -> Outcomes:
-    columns = {
-        "states": (states, S),
-        "actions": (actions, A),
-        "rewards": (rewards, None),
-        "next_states": (next_states, S),
-        "terminated": (terminated, 2),
-    }
-    checked: dict[str, Array] = {}
-    for name, (values, limit) in columns.items():
-        column = numeric(name, values)
-        if column.ndim != 1 or column.size == 0:
-            raise UserError(f"{name}: shape {column.shape} found; a column is [m], one entry per transition")
-        if checked and column.size != checked["states"].size:
-            raise UserError(f"{name}: {column.size} entries, but states has {checked['states'].size}")
-        finite(name, column)
-        if limit is not None:
-            bad = np.flatnonzero((column != np.floor(column)) | (column < 0) | (column >= limit))
-            if len(bad):
-                wanted = f"a whole number from 0 to {limit - 1}"
-                raise UserError(f"{name}: row {bad[0]} is {column[bad[0]]:g}; it must be {wanted}")
-        checked[name] = column
-    return Outcomes(
-        checked["states"].astype(np.int64),
-        checked["actions"].astype(np.int64),
-        checked["rewards"],
-        checked["next_states"].astype(np.int64),
-        checked["terminated"].astype(bool),
-        np.ones(checked["states"].size),
-    )
+def _column(name: str, values: npt.ArrayLike, limit: int | None) -> Array:
+    """[m] of finite numbers; below a limit, where there is one, and whole."""
+    column = numeric(name, values)
+    if column.ndim != 1 or column.size == 0:
+        raise UserError(f"{name}: shape {column.shape} found; a column is [m], one entry per transition")
+    finite(name, column)
+    if limit is not None:
+        bad = np.flatnonzero((column != np.floor(column)) | (column < 0) | (column >= limit))
+        if len(bad):
+            wanted = f"a whole number from 0 to {limit - 1}"
+            raise UserError(f"{name}: row {bad[0]} is {column[bad[0]]:g}; it must be {wanted}")
+    return column
 
 
 def _assemble(

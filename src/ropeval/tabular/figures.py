@@ -1,5 +1,6 @@
 """The paper's gridworld pictures: every cell cut into four triangles, one for each action."""
 
+from functools import partial
 from pathlib import Path
 
 import matplotlib as mpl
@@ -8,17 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
-from ropeval.tabular.files import replacing
+from ropeval.files import write_atomically
 from ropeval.tabular.gridworld import Gridworld
 from ropeval.tabular.mdp import Array, IntArray
 from ropeval.tabular.study import Study
 
-TITLES = {
-    "rope": "ROPE",
-    "mico": "on-policy MICo",
-    "psm": "policy similarity",
-    "random": "random policy",
-}
+TITLES = {"rope": "ROPE", "mico": "on-policy MICo", "psm": "policy similarity", "random": "random policy"}
 NUMBERS_UP_TO = 8  # cells on a side; beyond, the numbers would not be legible
 ALONE = (0.93, 0.93, 0.93)  # grey: a pair that shares its group with nobody
 
@@ -102,12 +98,9 @@ def palette(labels: IntArray) -> Array:
 
 def save(figure: Figure, stem: Path) -> list[Path]:
     """The figure as PNG and SVG, each whole or not there; the same input makes the same bytes."""
-    paths = []
+    unsaid = {".png": "Software", ".svg": "Date"}  # what would differ from one writing to the next
+    paths = {stem.with_name(stem.name + suffix): {name: None} for suffix, name in unsaid.items()}
     with mpl.rc_context({"svg.hashsalt": "ropeval", "svg.fonttype": "path"}):
-        for suffix in (".png", ".svg"):
-            path = stem.with_name(stem.name + suffix)
-            metadata = {"Date": None} if suffix == ".svg" else {"Software": None}
-            with replacing(path) as temporary:
-                figure.savefig(temporary, dpi=110, metadata=metadata)
-            paths.append(path)
-    return paths
+        for path, about in paths.items():
+            write_atomically(path, partial(figure.savefig, dpi=110, metadata=about))
+    return list(paths)

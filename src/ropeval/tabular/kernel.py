@@ -69,13 +69,3 @@ def features(kernel: npt.ArrayLike, cutoff: float = RANK_CUTOFF) -> Array:
     eigenvalues, vectors = np.linalg.eigh(np.asarray(kernel, dtype=np.float64))
     kept = eigenvalues > cutoff * eigenvalues[-1]
     return np.asarray(vectors[:, kept] * np.sqrt(eigenvalues[kept]))
-
-
-def iteration_matrix(phi: Array, weights: npt.ArrayLike, P: Array, gamma: float) -> Array:
-    """LSPE's: (ΦᵀDΦ)⁺ ΦᵀD γPΦ, D the share of the log that each pair has. [rank, rank]"""
-    root = np.sqrt(np.asarray(weights, dtype=np.float64))[:, None]  # [n, 1]
-    return np.asarray(gamma * np.linalg.pinv(root * phi, rcond=1e-7) @ (root * (P @ phi)))
-
-
-def spectral_radius(matrix: Array) -> float:
-    return float(np.abs(np.linalg.eigvals(matrix)).max(initial=0.0))

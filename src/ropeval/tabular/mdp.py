@@ -35,12 +35,7 @@ class TabularMDP:
     terminal: BoolArray  # [S]
 
     def __init__(
-        self,
-        P: npt.ArrayLike,
-        r: npt.ArrayLike,
-        d0: npt.ArrayLike,
-        gamma: float,
-        terminal: npt.ArrayLike | None = None,
+        self, P: npt.ArrayLike, r: npt.ArrayLike, d0: npt.ArrayLike, gamma: float, terminal: npt.ArrayLike | None = None
     ) -> None:
         transition = numeric("P", P)
         if transition.ndim != 3 or transition.shape[0] != transition.shape[2] or 0 in transition.shape:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ropeval.errors import UserError
+from ropeval.files import write_text
 from ropeval.tabular.aggregate import (
     AggregationError,
     aggregation_error,
@@ -16,7 +17,6 @@ from ropeval.tabular.aggregate import (
     neighbourhoods,
     zero_groups,
 )
-from ropeval.tabular.files import replacing
 from ropeval.tabular.mdp import Array, IntArray, TabularMDP
 from ropeval.tabular.metrics import METRICS, build_metric
 from ropeval.tabular.solve import action_values, occupancy, policy_value
@@ -143,6 +143,5 @@ def write_study(result: Study, out: Path) -> list[Path]:
     }
     contents = {"pairs.csv": "\n".join(lines) + "\n", "summary.json": json.dumps(summary, indent=2) + "\n"}
     for name, content in contents.items():
-        with replacing(out / name) as temporary:
-            temporary.write_text(content, encoding="utf-8")
+        write_text(out / name, content)
     return [out / name for name in contents]

@@ -1,12 +1,9 @@
 """Collecting: what is written is what was played, to the bit, whoever played it and however often it was killed."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +12,14 @@ import pytest
 from ropeval.bench.data.collect import collect
 from ropeval.bench.data.task_data import load_task, read_truth
 from ropeval.bench.data.tasks import Task, find_task
-from ropeval.bench.data.workers import Pool, worker_pool
+from ropeval.bench.data.workers import worker_pool
 from ropeval.data.columns import read_metadata
 from ropeval.errors import UserError
+from tests import struck
+from tests.bench.played_here import HERE
 
-HERE = Path(__file__).parents[1]
-TOY = f"{HERE / 'toy_tasks.py'}:toy/countdown"
+FOLDER = Path(__file__).parents[1]
+TOY = f"{FOLDER / 'toy_tasks.py'}:toy/countdown"
 
 
 @pytest.fixture(scope="module")
@@ -29,20 +28,12 @@ def toy() -> Task:
 
 
 @pytest.fixture(scope="module")
-def alone() -> Iterator[Pool]:
-    """One process for all that do not ask how many there are."""
-    with worker_pool(1) as pool:
-        yield pool
-
-
-@pytest.fixture(scope="module")
-def collected(toy, alone, tmp_path_factory) -> Path:
+def collected(toy, tmp_path_factory) -> Path:
     data = tmp_path_factory.mktemp("data")
-    collect(toy, data, truth_episodes=300, pool=alone)
+    collect(toy, data, truth_episodes=300, pool=HERE)
     return data
 
 
-@pytest.mark.process
 def test_every_row_is_what_the_environment_did(toy, collected):
     log = load_task(toy, collected).dataset
     remaining = log.observations[:, 0]
@@ -106,40 +97,28 @@ def test_the_same_bits_with_any_number_of_processes(toy, collected, tmp_path):
     assert load_task(toy, tmp_path / "other").dataset.sha256 != one.dataset.sha256
 
 
-def start(data: Path, delay: str) -> "subprocess.Popen[str]":
-    environment = {**os.environ, "TOY_DELAY": delay, "ROPEVAL_TASKS": str(HERE / "toy_tasks.py")}
-    words = ["bench", "collect", "toy/countdown", "--data", str(data), "--processes", "2"]
-    command = [sys.executable, "-m", "ropeval", *words]
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-
-
 @pytest.mark.process
 def test_killed_and_resumed_gives_the_same_bits(toy, collected, tmp_path):
     parts = tmp_path / toy.folder / "parts"
-    process = start(tmp_path, "0.01")
-    deadline = time.monotonic() + 120
-    while len(list(parts.glob("*/0*.npz"))) < 5 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    words = ["bench", "collect", TOY, "--data", str(tmp_path), "--processes", "2"]
+    with struck.start(signal.SIGKILL, "ropeval.bench.data.streams:Stream.add", *words, nth=5) as process:
+        assert process.wait() == -signal.SIGKILL
     assert len(list(parts.glob("*/0*.npz"))) >= 5
     with pytest.raises(UserError, match=r"not collected in .*ropeval bench collect toy/countdown"):
         load_task(toy, tmp_path)
-    with start(tmp_path, "0") as process:
-        assert process.wait(120) == 0
+    subprocess.run([sys.executable, "-m", "ropeval", *words], check=True)
     assert load_task(toy, tmp_path).dataset.sha256 == load_task(toy, collected).dataset.sha256
     assert read_truth(tmp_path / toy.folder) == read_truth(collected / toy.folder)
 
 
-@pytest.mark.process
-def test_an_interrupted_collection_is_not_mixed_with_another(toy, alone, tmp_path):
+def test_an_interrupted_collection_is_not_mixed_with_another(toy, tmp_path):
     plan = tmp_path / toy.folder / "parts" / "plan.json"
     plan.parent.mkdir(parents=True)
-    collect(toy, tmp_path / "other", truth_episodes=2, pool=alone)
+    collect(toy, tmp_path / "other", truth_episodes=2, pool=HERE)
     metadata = read_metadata(tmp_path / "other" / toy.folder / "log")
     plan.write_text(json.dumps({**metadata, "seed": 5}))
     with pytest.raises(UserError, match=r"an interrupted collection with seed 5, but now it is 0.*--overwrite"):
-        collect(toy, tmp_path, truth_episodes=2, pool=alone)
+        collect(toy, tmp_path, truth_episodes=2, pool=HERE)
 
 
 def test_two_collections_of_one_task_do_not_meet(toy, tmp_path):
@@ -165,23 +144,21 @@ def test_nothing_is_written_where_the_environment_cannot_be_made(toy, tmp_path, 
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.process
-def test_a_policy_that_does_not_fit_is_refused(toy, alone, tmp_path):
+def test_a_policy_that_does_not_fit_is_refused(toy, tmp_path):
     wrong = toy.model_copy(
         update={"policies": {**toy.policies, "evaluated": find_task("tiny/pendulum").policies["evaluated"]}}
     )
     with pytest.raises(UserError, match="observations of size 3"):
-        collect(wrong, tmp_path, truth_episodes=2, pool=alone)
+        collect(wrong, tmp_path, truth_episodes=2, pool=HERE)
 
 
-@pytest.mark.process
-def test_the_pendulum_agrees_with_the_demos_truth(alone, tmp_path):
+def test_the_pendulum_agrees_with_the_demos_truth(tmp_path):
     """A stochastic writer's log-probabilities, and values that 20,000 rollouts of other code gave.
 
     At γ = 0.99 the time limit would cut the discounted sums short, so their episodes are played longer.
     """
     task = find_task("tiny/pendulum").model_copy(update={"transitions": 1_200, "gamma": 0.99, "value_steps": 1_000})
-    collect(task, tmp_path, truth_episodes=20, pool=alone)
+    collect(task, tmp_path, truth_episodes=20, pool=HERE)
     data = load_task(task, tmp_path)
     assert len(data.dataset) == 1_200
     rows = slice(0, 400)  # π_e's own

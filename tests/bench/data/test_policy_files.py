@@ -10,6 +10,7 @@ from ropeval.bench.data.policy_files import PoliciesMissing, locate, locate_all
 from ropeval.bench.data.tasks import PolicySource, Task, find_task, paper_task
 from ropeval.errors import UserError
 from tests.bench.data.test_tasks import TWELVE
+from tests.bench.played_here import HERE
 
 
 def test_what_is_missing_says_what_to_pass():
@@ -42,7 +43,7 @@ def test_a_policy_of_another_environment_is_refused_by_name(tmp_path):
         locate_all(task, None)
     (tmp_path / "p.json").unlink()
     with pytest.raises(UserError, match="observations of size 3"):
-        collect(task, tmp_path / "data", processes=1, truth_episodes=2)
+        collect(task, tmp_path / "data", truth_episodes=2, pool=HERE)
 
 
 def published(tmp_path: Path, content: bytes) -> Task:

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -25,9 +24,12 @@ from ropeval.bench.run.study import make_groups
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.policies import CallablePolicy
+from tests import struck
+from tests.bench.played_here import HERE
 from tests.bench.run.toy_study import MEMBERS, SCORES, SMALL, STUDY, TASK, call, run, scores, write_toml
 
 
+@pytest.mark.training
 def test_every_member_has_one_row(finished):
     rows = load_rows(finished)
     assert dict(rows.group_by("method").len().iter_rows()) == MEMBERS
@@ -38,6 +40,7 @@ def test_every_member_has_one_row(finished):
     assert rows.filter(method="fqe")["default"].all()
 
 
+@pytest.mark.training
 def test_a_method_without_an_answer_is_recorded_with_its_reason(finished):
     (failure,) = Store(finished).failures()
     assert (failure["method"], failure["refused"]) == ("is", True)
@@ -101,9 +104,9 @@ def test_a_failing_unit_does_not_stop_the_rest_and_is_tried_again(data, tmp_path
     assert Store(tmp_path / "s").failures() == []
 
 
-@pytest.mark.process
+@pytest.mark.training
 def test_rows_of_another_log_are_refused(finished, data, tmp_path):
-    collect(find_task(TASK), tmp_path, seed=1, processes=1, truth_episodes=5)
+    collect(find_task(TASK), tmp_path, seed=1, truth_episodes=5, pool=HERE)
     with pytest.raises(UserError, match="other data"):
         run_study(STUDY.model_copy(update={"seeds": 3}), [TASK], Store(finished), tmp_path)
     with pytest.raises(UserError, match="other data"):  # of a method that the study has no rows of, too
@@ -133,6 +136,7 @@ def test_units_are_sized_to_the_memory(data):
     assert largest_unit(fqe, problem, "gpu", 1) == 180
 
 
+@pytest.mark.training
 def test_status_counts_what_is_done_and_what_runs(finished):
     store = Store(finished)
     groups = make_groups(STUDY, [TASK])
@@ -149,14 +153,10 @@ def test_status_counts_what_is_done_and_what_runs(finished):
 def test_two_processes_one_of_them_killed_and_then_resumed(finished, data, tmp_path, capsys):
     study, out = write_toml(tmp_path / "toy.toml"), tmp_path / "out"
     words = ["run", str(study), "--out", str(out), "--data", str(data), "--resume"]
-    command = [sys.executable, "-m", "ropeval", "bench", *words]
-    pair = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(2)]
-    deadline = time.monotonic() + 300
-    while not list(out.glob("units/*.rows.parquet")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    pair[0].send_signal(signal.SIGKILL)
-    assert pair[1].wait(300) == 0
-    pair[0].wait()
+    killed = struck.start(signal.SIGKILL, "ropeval.bench.run.store:Store.write", "bench", *words)
+    with killed, subprocess.Popen([sys.executable, "-m", "ropeval", "bench", *words]) as other:
+        assert other.wait() == 0
+        assert killed.wait() in (-signal.SIGKILL, 0)  # 0: the other was so fast that it had nothing to write
     call(*words)
     assert scores(out).equals(scores(finished))
     assert not list((out / "work").glob("*.json"))

@@ -16,11 +16,13 @@ from tests.bench.run.toy_study import SMALL, STUDY
         ({"settings": {"fqe": SMALL | {"width": 9}}}, "settings of fqe"),
     ],
 )
+@pytest.mark.training
 def test_results_of_two_kinds_are_never_mixed(finished, change, words):
     with pytest.raises(UserError, match=words):
         Store(finished).create(STUDY.model_copy(update=change), resume=True)
 
 
+@pytest.mark.training
 def test_a_study_is_not_overwritten_by_accident(finished, tmp_path):
     with pytest.raises(UserError, match="--resume"):
         Store(finished).create(STUDY, resume=False)

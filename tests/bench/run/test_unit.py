@@ -20,6 +20,7 @@ from ropeval.evaluation.result import Finding
 from tests.bench.run.toy_study import STUDY, TASK, run
 
 
+@pytest.mark.training
 def test_rows_know_both_truths_and_what_they_came_from(finished, data):
     row, task = load_rows(finished).row(0, named=True), load_task(TASK, data)
     assert row["truth_discounted"] == task.judged["evaluated"].truth.discounted.value
@@ -29,12 +30,14 @@ def test_rows_know_both_truths_and_what_they_came_from(finished, data):
     assert json.loads(row["config"])["key"] == 0
 
 
+@pytest.mark.training
 def test_baselines_are_what_they_say(finished, data):
     rows, log = load_rows(finished), load_task(TASK, data).dataset
     mean = rows.filter(method="mean-reward")["estimate"].item()
     assert mean == pytest.approx(log.rewards.mean() / (1 - 0.5), rel=1e-6)
 
 
+@pytest.mark.training
 def test_curves_show_estimate_loss_and_features(finished):
     curves = load_curves(finished)
     assert set(curves.filter(method="rope+fqe")["stage"]) == {"rope", "fqe"}

@@ -13,6 +13,7 @@ from ropeval.bench.run.local import run_study
 from ropeval.bench.run.store import Store
 from ropeval.bench.run.study import Study
 from ropeval.cli.main import main
+from tests.bench.played_here import HERE
 
 TASKS = Path(__file__).parents[1] / "toy_tasks.py"
 TASK = "toy/countdown"
@@ -33,7 +34,7 @@ SCORES = ["task", "method", "hyper", "seed", "estimate", "diverged"]
 @cache  # once for all modules that import these fixtures
 def collected(place: Path) -> Path:
     folder = place / "toy-data"
-    collect(find_task(TASK), folder, processes=1, truth_episodes=50)
+    collect(find_task(TASK), folder, truth_episodes=50, pool=HERE)
     return folder
 
 

@@ -38,6 +38,7 @@ def check_alike(found, other):
         np.testing.assert_allclose(values, getattr(other, name), rtol=1e-3, atol=1e-4, err_msg=name)
 
 
+@pytest.mark.training
 def test_a_compiled_policy_and_the_host_loop_agree(simulator, initial, tmp_path):
     policy = load_policy(f"{save(tmp_path, arrays(inputs=2, actions=1))}@mean").fitted(SPACE)
     assert policy.compiled() is not None
@@ -49,6 +50,7 @@ def test_a_compiled_policy_and_the_host_loop_agree(simulator, initial, tmp_path)
     check_alike(found, other)
 
 
+@pytest.mark.training
 def test_members_do_not_depend_on_each_other(simulator, initial):
     """The first member on its own, with its own keys: its rollouts are the same, whoever else is there."""
     first = np.array([0, MEMBERS])
@@ -67,6 +69,7 @@ def test_members_do_not_depend_on_each_other(simulator, initial):
     assert (all_.apart > 0).all()
 
 
+@pytest.mark.training
 def test_the_same_keys_give_the_same_bits(simulator, initial):
     policy = LinearQuadratic().policy(0.5).fitted(SPACE)
     found, again = (roll_out(simulator, policy, initial, 0.9, 10, KEYS) for _ in range(2))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ropeval.cli.main import main
 from ropeval.errors import UserError
 from ropeval.report.run_page import Outcome, read_outcome, run_page, write_page
 from tests.report.html.test_page import HOSTILE, Outline
@@ -32,22 +31,6 @@ def test_every_section_and_every_description(page):
     assert "left: mean-reward 5; fqe 10 (95% interval 9 … 12)" in plots[0]["aria-label"]
     ids = [a["id"] for _, a in outline.tags if "id" in a]
     assert len(ids) == len(set(ids))
-
-
-def test_the_verb_draws_it_again(tmp_path, capsys, page):
-    for arguments in (
-        ["report", str(tmp_path / "run")],
-        ["report", str(tmp_path / "run"), "--out", str(tmp_path / "p.html")],
-    ):
-        with pytest.raises(SystemExit) as caught:
-            main(arguments)
-        assert not caught.value.code
-    again = (tmp_path / "p.html").read_text(encoding="utf-8")
-    assert again == (tmp_path / "run/report.html").read_text(encoding="utf-8")
-    with pytest.raises(SystemExit) as caught:
-        main(["report", str(tmp_path / "absent")])
-    assert caught.value.code == 2
-    assert "there is no result.json" in capsys.readouterr().err
 
 
 def test_one_file_beside_the_results_and_nothing_else(tmp_path, page):

@@ -89,7 +89,8 @@ def _reason(failures: Sequence[Failure], task: str, method: str, hyper: str = "{
     """The first failure of the method on the task; a unit's `hyper` holds what its settings have in common."""
     wanted = json.loads(hyper)
     for failure in failures:
-        shared = json.loads(failure.hyper)
-        if failure.method == method and failure.concerns(task) and (not wanted or shared.items() <= wanted.items()):
-            return failure.error, failure.refused
+        if failure.method == method and failure.concerns(task):
+            shared = json.loads(failure.hyper)
+            if not wanted or shared.items() <= wanted.items():
+                return failure.error, failure.refused
     return "", False

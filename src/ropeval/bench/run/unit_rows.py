@@ -11,7 +11,7 @@ from ropeval.bench.data.task_data import TaskData
 from ropeval.bench.run.schema import TRUTHS
 from ropeval.bench.run.study import Study, Unit, canonical
 from ropeval.evaluation.conclude import conclude
-from ropeval.evaluation.diagnosis.about_fit import collapsed_members
+from ropeval.evaluation.diagnosis.about_features import collapsed_members
 from ropeval.evaluation.diagnosis.diagnose import diagnose, evidence_of
 from ropeval.evaluation.diagnosis.evidence import diverged_members
 from ropeval.evaluation.fit import Fitted

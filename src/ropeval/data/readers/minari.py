@@ -3,7 +3,6 @@
 Only h5py is needed to read them; to write them takes the package `minari`.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from ropeval.data.readers.flat import PART
 from ropeval.data.readers.hdf5 import column, open_hdf5, own
 from ropeval.data.readers.spaces import Space, flatten_leaf, parse_space
 from ropeval.errors import UserError
+from ropeval.files import load_json
 
 DATA, METADATA = "main_data.hdf5", "metadata.json"
 ID = re.compile(r"^([\w\-./]+/)?[\w\-.]+-v\d+$")
@@ -118,15 +118,10 @@ def _joined(episodes: list[dict[str, NDArray[Any]]], key: str, path: Path) -> ND
 
 
 def _metadata(path: Path) -> dict[str, Any]:
-    try:
-        if path.stat().st_size > MAX_METADATA:
-            raise ValueError("far too large")
-        about = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(about, dict):
-            raise ValueError("not a dictionary")
-        return about
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: cannot be read as Minari's metadata ({error})") from error
+    about = load_json(path, "Minari's metadata")
+    if not isinstance(about, dict):
+        raise UserError(f"{path}: cannot be read as Minari's metadata (not a dictionary)")
+    return about
 
 
 def _action_notices(space: Space) -> tuple[str, ...]:

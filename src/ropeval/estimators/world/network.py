@@ -103,9 +103,7 @@ def make_value_learner(sizes: Sizes, states: int) -> Learner:
 def annealed_learner(sizes: Sizes, inputs: int, outputs: int, loss: Callable[[MLP, Rows], Array]) -> Learner:
     """Adam down the loss, its rate along a cosine; the averaged parameters are the ones used."""
     transform = optax.chain(
-        optax.clip_by_global_norm(GRADIENT_NORM),
-        optax.scale_by_adam(),
-        optax.add_decayed_weights(sizes.weight_decay),
+        optax.clip_by_global_norm(GRADIENT_NORM), optax.scale_by_adam(), optax.add_decayed_weights(sizes.weight_decay)
     )
 
     def init(key: Array, hyper: Hyper) -> Annealed:
@@ -154,11 +152,7 @@ def disagreement(all_: Prediction, weights: Array) -> Array:
 
     chances = [spread(member) for member in all_.chances]
     return jnp.stack(
-        [
-            spread(all_.change),
-            jnp.stack(chances).max() if chances else jnp.float32(0.0),
-            spread(all_.reward[:, None]),
-        ]
+        [spread(all_.change), jnp.stack(chances).max() if chances else jnp.float32(0.0), spread(all_.reward[:, None])]
     )
 
 

@@ -17,14 +17,7 @@ from numpy.typing import NDArray
 from ropeval.data import Dataset, Transitions
 from ropeval.data.returns import discounted_steps
 from ropeval.estimators.world.log_paths import LogPaths, important_columns, log_paths
-from ropeval.estimators.world.network import (
-    Prediction,
-    Sizes,
-    disagreement,
-    make_learner,
-    make_value_learner,
-    predict,
-)
+from ropeval.estimators.world.network import Prediction, Sizes, disagreement, make_learner, make_value_learner, predict
 from ropeval.estimators.world.replays import Replay, replay_log
 from ropeval.estimators.world.reward_noise import RewardNoise, make_reward_noise
 from ropeval.estimators.world.rollouts import Simulator
@@ -178,9 +171,7 @@ def _next_returns(dataset: Dataset, gamma: float, horizon: int) -> LogReturns:
 
 class Look(NamedTuple):
     usual: Floats  # [3]
-    noise: (
-        Floats  # [M + 1, P, D] residuals of rows that a member has not seen; the last ones are the joint prediction's
-    )
+    noise: Floats  # [M + 1, P, D] residuals of rows that a member has not seen, the joint prediction's last
     noisy: NDArray[np.bool_]  # [D]
     reward_noise: RewardNoise | None
 

@@ -34,9 +34,6 @@ class LoggedPairs(Gathered):
         parts = [(states - units.state_mean) / units.state_std, (code - units.action_mean) / units.action_std]
         return np.concatenate(parts, axis=1, dtype=np.float32)
 
-    def first_draw(self) -> "LoggedPairs":
-        return self
-
 
 @dataclass(frozen=True, eq=False)
 class LoggedOutcomes(Gathered):
@@ -57,9 +54,6 @@ class LoggedOutcomes(Gathered):
         for columns, values in zip(units.chosen, units.values, strict=True):
             parts.append(number_of(following[:, list(columns)], values)[:, None])
         return np.concatenate(parts, axis=1, dtype=np.float32)[:, None]
-
-    def first_draw(self) -> "LoggedOutcomes":
-        return self
 
 
 def number_of(rows: Floats, values: Floats) -> NDArray[np.int64]:

@@ -6,8 +6,7 @@ they are one choice; otherwise each is a choice of its own. The other columns ar
 whole numbers stay whole.
 """
 
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +15,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from ropeval.arrays import STATIC
 from ropeval.data import Dataset
 from ropeval.data.columns import BLOCK
 from ropeval.data.problem import STD_FLOOR, normaliser
@@ -36,15 +36,7 @@ class Choice(NamedTuple):
     values: Floats  # [C, len(columns)] every combination there is
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=[
-        "state_mean", "state_std", "action_mean", "action_std", "change_mean", "change_std", "reward_mean",
-        "reward_std", "state_low", "state_high", "action_low", "action_high", "reward_low", "reward_high", "ends",
-        "values",
-    ],
-    meta_fields=["moving", "whole", "chosen", "actions"],
-)  # fmt: skip
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Units:
     """Arrays by column of the log; what decides the shape of a program is hashable."""
@@ -65,15 +57,10 @@ class Units:
     reward_high: Any
     ends: Any  # [] 1 where the log holds terminations at all, else 0
     values: tuple[Any, ...]  # of every choice: [C, columns]
-    moving: tuple[int, ...]  # columns predicted by their change, D of them
-    whole: tuple[bool, ...]  # [D] whether such a column holds whole numbers only
-    chosen: tuple[tuple[int, ...], ...]  # the columns of every choice
-    actions: int | None  # length of the one-hot code of discrete actions
-
-    @cached_property
-    def outputs(self) -> int:
-        """Of the network: changes, scores of the choices, reward, end."""
-        return len(self.moving) + sum(len(values) for values in self.values) + 2
+    moving: tuple[int, ...] = field(metadata=STATIC)  # columns predicted by their change, D of them
+    whole: tuple[bool, ...] = field(metadata=STATIC)  # [D] whether such a column holds whole numbers only
+    chosen: tuple[tuple[int, ...], ...] = field(metadata=STATIC)  # the columns of every choice
+    actions: int | None = field(metadata=STATIC)  # length of the one-hot code of discrete actions
 
     def code(self, action: Array) -> Array:
         """[A] of an action [A] or []; one that the log cannot know is all zeros."""

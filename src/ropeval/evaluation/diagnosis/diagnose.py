@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation.conclude import Conclusion
-from ropeval.evaluation.diagnosis import about_fit, about_log
+from ropeval.evaluation.diagnosis import about_features, about_fit, about_log
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.fit import Fitted
 from ropeval.evaluation.methods import Method
@@ -35,7 +35,7 @@ CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
     about_fit.out_of_bounds,
     about_fit.support,
     about_fit.replay,
-    about_fit.collapse,
+    about_features.collapse,
     about_log.coverage,
     about_log.effective_sample_size,
     about_fit.not_converged,

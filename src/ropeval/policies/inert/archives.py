@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from ropeval.errors import UserError
+from ropeval.errors import UserError, first_line
 
 MAX_BYTES = 256 * 2**20  # of an archive, and of all that is unpacked from it; an MLP policy has a few million
 MAX_DIRECTORY = 2 * 2**20  # bytes of the list of members
@@ -42,7 +42,7 @@ class Archive:
             self._zip = zipfile.ZipFile(io.BytesIO(content))
             members = self._zip.infolist()
         except UNREADABLE as error:
-            raise UserError(f"{where}: the archive is cut short or damaged ({_reason(error)})") from error
+            raise UserError(f"{where}: the archive is cut short or damaged ({first_line(error)})") from error
         self.members: dict[str, zipfile.ZipInfo] = {}
         for member in members:
             self._check(member)
@@ -76,7 +76,7 @@ class Archive:
         try:
             return self._zip.read(member)
         except UNREADABLE as error:
-            raise UserError(f"{self.where}: member {name[:100]!a} is damaged ({_reason(error)})") from error
+            raise UserError(f"{self.where}: member {name[:100]!a} is damaged ({first_line(error)})") from error
 
 
 def is_zip(start: bytes) -> bool:
@@ -97,7 +97,3 @@ def _check_directory(content: bytes, where: str) -> None:
         sizes.append(END_64.unpack_from(content, end_64)[8])
     if max(sizes) > MAX_DIRECTORY:
         raise UserError(f"{where}: its list of members declares {max(sizes):,} bytes; no policy has that many members")
-
-
-def _reason(error: BaseException) -> str:
-    return ascii((str(error) or type(error).__name__).splitlines()[0][:120])[1:-1]

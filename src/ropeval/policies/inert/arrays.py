@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray
 from ropeval.errors import UserError
 from ropeval.policies.inert.archives import MAX_BYTES
 from ropeval.policies.inert.pickles import Global, Made
@@ -26,7 +26,7 @@ def is_array(value: Any) -> bool:
     return isinstance(value, Made) and value.path in (RECONSTRUCT, FROM_BUFFER)
 
 
-def as_array(value: Any, where: str) -> NDArray[Any]:
+def as_array(value: Any, where: str) -> AnyArray:
     """The array that `value` describes; a read-only view of the file's own bytes."""
     if isinstance(value, Made) and value.path == RECONSTRUCT:
         state = value.state
@@ -39,10 +39,10 @@ def as_array(value: Any, where: str) -> NDArray[Any]:
     raise UserError(f"{where}: expected an array, found {describe(value)}")
 
 
-def as_arrays(items: dict[Any, Any], where: str) -> dict[str, NDArray[Any]]:
+def as_arrays(items: dict[Any, Any], where: str) -> dict[str, AnyArray]:
     """The arrays among the values of a dict. Together they are no larger than a file may be: a pickle can mention the
     same bytes a thousand times."""
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, AnyArray] = {}
     left = MAX_BYTES
     for key, value in items.items():
         if is_array(value):
@@ -64,7 +64,7 @@ def as_number(value: Any, where: str) -> float:
     return value
 
 
-def _shaped(content: Any, dtype: Any, shape: Any, order: Any, where: str) -> NDArray[Any]:
+def _shaped(content: Any, dtype: Any, shape: Any, order: Any, where: str) -> AnyArray:
     kind = _dtype(dtype, where)
     if not isinstance(shape, tuple) or len(shape) > MAX_DIMENSIONS or not all(_is_size(n) for n in shape):
         raise UserError(f"{where}: its shape is {describe(shape)}; expected a few whole numbers")

@@ -3,11 +3,10 @@
 import io
 import math
 import warnings
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray
 from ropeval.errors import UserError
 from ropeval.files import UNREADABLE
 from ropeval.policies.inert.archives import Archive
@@ -16,13 +15,13 @@ PLAIN = "fiubU"  # numbers, truth values and texts; never objects or records
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
-def read_arrays(archive: Archive) -> dict[str, NDArray[Any]]:
+def read_arrays(archive: Archive) -> dict[str, AnyArray]:
     """Every member `NAME.npy`, as an array under NAME."""
     names = [name for name in archive.members if name.endswith(".npy")]
     return {name.removesuffix(".npy"): _parse(archive.read(name), f"{archive.where}: {name}") for name in names}
 
 
-def _parse(content: bytes, where: str) -> NDArray[Any]:
+def _parse(content: bytes, where: str) -> AnyArray:
     stream = io.BytesIO(content)
     try:
         with warnings.catch_warnings():

@@ -10,9 +10,10 @@ harmless here: a policy file that asks for `os.system` is not a policy file.
 import pickletools
 import struct
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import Any
 
-from ropeval.errors import UserError
+from ropeval.errors import UserError, first_line
 
 MAX_OPCODES = 200_000  # a policy's pickle has a few thousand
 MAX_INTEGER_DIGITS = 100
@@ -20,40 +21,31 @@ MAX_INTEGER_DIGITS = 100
 MALFORMED = (ValueError, OverflowError, struct.error)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Global:
     """A name that the pickle mentions: `module.name`, as text."""
 
-    __slots__ = ("path",)
-
-    def __init__(self, path: str):
-        self.path = path
+    path: str
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Made:
     """What Python would have made by calling `path` with `args`, then set to `state` and filled with `items`."""
 
-    __slots__ = ("args", "items", "path", "state")
-
-    def __init__(self, path: str, args: tuple[Any, ...]):
-        self.path, self.args = path, args
-        self.state: Any = None
-        self.items: dict[Any, Any] = {}
+    path: str
+    args: tuple[Any, ...]
+    state: Any = None
+    items: dict[Any, Any] = field(default_factory=dict)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Persistent:
     """A reference to something outside the pickle; torch points to its storages with these."""
 
-    __slots__ = ("reference",)
-
-    def __init__(self, reference: Any):
-        self.reference = reference
+    reference: Any
 
 
-class _Mark:
-    pass
-
-
-MARK = _Mark()
+MARK = object()
 
 
 def read_pickle(content: bytes, allowed: Collection[str], where: str, persistent: bool = False) -> Any:
@@ -84,12 +76,12 @@ class _Machine:
         except UserError:
             raise
         except MALFORMED as error:
-            raise self._refusal(f"it is cut short or damaged ({_first_line(error)})") from error
+            raise self._refusal(f"it is cut short or damaged ({first_line(error)})") from error
         raise self._refusal("it is cut short: its last instruction is missing")
 
     def _step(self, name: str, argument: Any) -> None:
         if name in LITERALS:
-            self.stack.append(self._literal(argument))
+            self._literal(argument)
         elif name in CONSTANTS:
             self.stack.append(CONSTANTS[name]())
         elif name in HANDLERS:
@@ -103,10 +95,10 @@ class _Machine:
     def _refusal(self, why: str) -> UserError:
         return UserError(f"{self.where}: this pickle is refused: {why}; nothing in it was run")
 
-    def _literal(self, value: Any) -> Any:
+    def _literal(self, value: Any) -> None:
         if isinstance(value, int) and value.bit_length() > 4 * MAX_INTEGER_DIGITS:
             raise self._refusal(f"an integer of {value.bit_length()} bits at byte {self.at}")
-        return value
+        self.stack.append(value)
 
     # --- the stack
 
@@ -246,8 +238,3 @@ HANDLERS: dict[str, Callable[[_Machine, Any], None]] = {
     "LONG_BINGET": _Machine._recall,
     "POP": _Machine._discard,
 }
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error) or type(error).__name__
-    return ascii(text.splitlines()[0][:120])[1:-1]

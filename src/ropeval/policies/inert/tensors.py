@@ -8,8 +8,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray
 from ropeval.errors import UserError
 from ropeval.policies.inert.archives import MAX_BYTES, Archive
 from ropeval.policies.inert.arrays import describe
@@ -34,7 +34,7 @@ GLOBALS = frozenset({ORDERED, TENSOR, PARAMETER, *STORAGES})
 MAX_DIMENSIONS = 8
 
 
-def read_tensors(archive: Archive, first: bool = False) -> dict[str, NDArray[Any]]:
+def read_tensors(archive: Archive, first: bool = False) -> dict[str, AnyArray]:
     """The named tensors of a state dict, `{"actor.mu.weight": array, …}`; `first`: or of the first of a tuple."""
     where = archive.where
     roots = [name.removesuffix("/data.pkl") for name in archive.members if name.endswith("/data.pkl")]
@@ -47,7 +47,7 @@ def read_tensors(archive: Archive, first: bool = False) -> dict[str, NDArray[Any
     if not isinstance(items, dict):
         raise UserError(f"{where}: expected a state dict of named tensors, found {describe(described)}")
     storages = _Storages(archive, roots[0])
-    tensors: dict[str, NDArray[Any]] = {}
+    tensors: dict[str, AnyArray] = {}
     for key, value in items.items():
         name = str(key)[:200]
         tensors[name] = _tensor(value, storages, f"{where}: {name}")
@@ -62,7 +62,7 @@ class _Storages:
         order = f"{root}/byteorder"
         big = order in archive.members and archive.read(order).strip() == b"big"
         self._order = ">" if big else "<"
-        self._read: dict[tuple[str, str], NDArray[Any]] = {}
+        self._read: dict[tuple[str, str], AnyArray] = {}
         self._left = MAX_BYTES  # that tensors may take out of them, together: a thousand may share one storage
 
     def take(self, count: int, where: str) -> None:
@@ -70,7 +70,7 @@ class _Storages:
         if self._left < 0:
             raise UserError(f"{where}: the tensors are larger than the file; no policy describes the same twice")
 
-    def get(self, value: Any, where: str) -> NDArray[Any]:
+    def get(self, value: Any, where: str) -> AnyArray:
         reference = value.reference if isinstance(value, Persistent) else None
         if not isinstance(reference, tuple) or len(reference) != 5 or reference[0] != "storage":
             raise UserError(f"{where}: its storage is {describe(value)}; damaged?")
@@ -88,13 +88,13 @@ class _Storages:
         return self._read[key, kind.path]
 
 
-def _widened(numbers: NDArray[Any], kind: str) -> NDArray[Any]:
+def _widened(numbers: AnyArray, kind: str) -> AnyArray:
     if kind != "torch.BFloat16Storage":
         return numbers
     return (numbers.astype(np.uint32) << 16).view(np.float32)
 
 
-def _tensor(value: Any, storages: _Storages, where: str) -> NDArray[Any]:
+def _tensor(value: Any, storages: _Storages, where: str) -> AnyArray:
     if isinstance(value, Made) and value.path == PARAMETER and value.args:
         value = value.args[0]
     if not isinstance(value, Made) or value.path != TENSOR or len(value.args) < 4:

@@ -1,15 +1,14 @@
 """Layers out of named arrays, checked: the part that all readers of networks share."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Singles
 from ropeval.errors import UserError
 from ropeval.policies.networks import Layer, Range
 
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = Mapping[str, AnyArray]
 
 
 def check_finite(arrays: Arrays, where: str) -> None:
@@ -18,7 +17,7 @@ def check_finite(arrays: Arrays, where: str) -> None:
             raise UserError(f"{where}: {name} holds values that are not finite; the training diverged?")
 
 
-def weights(arrays: Arrays, name: str, where: str) -> NDArray[np.float32]:
+def weights(arrays: Arrays, name: str, where: str) -> Singles:
     if name not in arrays:
         raise UserError(f"{where}: missing {name}")
     if arrays[name].dtype.kind != "f":
@@ -45,7 +44,7 @@ def chain(arrays: Arrays, prefix: str, where: str, separator: str = ".") -> list
     return [layer(arrays, f"{start}{i}{end}", f"{start}{i}{separator}bias", where) for i in places]
 
 
-def action_range(low: NDArray[Any], high: NDArray[Any], size: int, where: str) -> Range:
+def action_range(low: AnyArray, high: AnyArray, size: int, where: str) -> Range:
     """The box of the actions, [A] each; refused where it is not one, or not of the network's size."""
     if len(low) != size:
         raise UserError(f"{where}: its bounds are of {len(low)} numbers, but its network gives {size}; damaged?")

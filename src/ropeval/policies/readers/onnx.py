@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ropeval.errors import UserError
+from ropeval.arrays import AnyArray, Singles
+from ropeval.errors import UserError, first_line
 from ropeval.policies.inert.onnx_file import check_onnx
 from ropeval.policies.policy import Policy, Space
 from ropeval.policies.readers.policy_file import PolicyFile
@@ -65,12 +65,8 @@ class OnnxPolicy(Policy):
                 f"policy {self.name}: it takes {len(inputs)} inputs ({names}); expected one, the observations"
             )
         shape, kind = list(inputs[0].shape), inputs[0].type
-        if (
-            len(shape) != 2
-            or not isinstance(shape[1], int)
-            or shape[1] < 1
-            or shape[0] not in (1, None, *_names(shape))
-        ):
+        free = len(shape) == 2 and (shape[0] in (1, None) or isinstance(shape[0], str))  # a size that goes by a name
+        if not free or not isinstance(shape[1], int) or shape[1] < 1:
             raise UserError(f"policy {self.name}: its input has shape {shape}; expected (any number, S) or (1, S)")
         if kind not in INPUTS:
             raise UserError(f"policy {self.name}: its input is {kind}; expected floats")
@@ -91,13 +87,13 @@ class OnnxPolicy(Policy):
         told.action_size = space.action_size
         return told
 
-    def sample(self, observations: NDArray[np.float32], rng: np.random.Generator) -> NDArray[Any]:
+    def sample(self, observations: Singles, rng: np.random.Generator) -> AnyArray:
         rows = 1 if self._one_by_one else ROWS
         parts = [self._run(observations[i : i + rows]) for i in range(0, len(observations), rows)]
         answer = np.concatenate(parts)
         return answer.reshape(len(observations)) if self.discrete and answer.size == len(observations) else answer
 
-    def _probe(self) -> NDArray[Any]:
+    def _probe(self) -> AnyArray:
         """The answer to one observation of zeros, under a watch: the same arithmetic is then done for every row."""
         import onnxruntime
 
@@ -109,23 +105,19 @@ class OnnxPolicy(Policy):
         finally:
             watch.cancel()
 
-    def _run(self, observations: NDArray[Any], options: Any = None) -> NDArray[Any]:
+    def _run(self, observations: AnyArray, options: Any = None) -> AnyArray:
         try:
             (answer,) = self._session.run([self._output], {self._input: observations.astype(self._type)}, options)
         except Exception as error:
             raise UserError(
                 f"policy {self.name}: onnxruntime failed on observations of shape {observations.shape}, within "
-                f"{MAX_SECONDS:g} s and {MAX_MEMORY // 2**20} MiB ({_first_line(error)})"
+                f"{MAX_SECONDS:g} s and {MAX_MEMORY // 2**20} MiB ({first_line(error)})"
             ) from error
         return np.atleast_1d(np.asarray(answer))
 
     @property
     def sha256(self) -> str:
         return self._sha256
-
-
-def _names(shape: list[Any]) -> list[str]:
-    return [size for size in shape[:1] if isinstance(size, str)]  # a batch size that goes by a name is free
 
 
 @cache
@@ -143,16 +135,11 @@ def _start(content: bytes) -> Any:
     _bound_memory()
     options = ort.SessionOptions()
     options.add_session_config_entry("session.use_env_allocators", "1")
-    options.graph_optimization_level = (
-        ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    )  # nothing is computed before it is asked
+    # Nothing is computed before it is asked.
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     return ort.InferenceSession(content, options, providers=["CPUExecutionProvider"], enable_fallback=0)
-
-
-def _first_line(error: Exception) -> str:
-    return ascii(str(error).splitlines()[0][:200])[1:-1] if str(error) else type(error).__name__
 
 
 def recognises(file: PolicyFile) -> bool:
@@ -169,4 +156,4 @@ def read(file: PolicyFile) -> OnnxPolicy:
     except ImportError:
         raise UserError(f"{file.where}: ONNX needs onnxruntime; install it with: pip install 'ropeval[onnx]'") from None
     except Exception as error:  # onnxruntime's own classes, none of which it exports
-        raise UserError(f"{file.where}: onnxruntime refuses it ({_first_line(error)})") from error
+        raise UserError(f"{file.where}: onnxruntime refuses it ({first_line(error)})") from error

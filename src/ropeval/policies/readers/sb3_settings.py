@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray
 from ropeval.errors import UserError
 from ropeval.policies.inert.archives import Archive
 from ropeval.policies.inert.arrays import GLOBALS as ARRAY_GLOBALS
@@ -126,7 +126,7 @@ class Settings:
                 "leave them out"
             )
 
-    def _last(self, name: str) -> NDArray[Any] | None:
+    def _last(self, name: str) -> AnyArray | None:
         """The numbers of an observation that the file keeps; those in parts one after the other."""
         if not isinstance(self.fields.get(name), dict):
             return None

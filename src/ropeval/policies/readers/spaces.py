@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray, Singles
 from ropeval.errors import UserError
 from ropeval.policies.inert.arrays import GLOBALS as ARRAY_GLOBALS
 from ropeval.policies.inert.arrays import as_array, as_number, describe, is_array
@@ -42,8 +42,8 @@ GLOBALS = frozenset({*ARRAY_GLOBALS, *KINDS, *COMPANIONS})
 class DescribedSpace:
     kind: str  # Box, Discrete, …
     shape: tuple[int, ...] = ()
-    low: NDArray[np.float32] | None = None  # Box only, flat
-    high: NDArray[np.float32] | None = None
+    low: Singles | None = None  # Box only, flat
+    high: Singles | None = None
     bytes_per_number: int = 4  # Box only; 1: an image
     count: int = 0  # Discrete only
     start: int = 0
@@ -68,7 +68,7 @@ def as_space(value: Any, where: str) -> DescribedSpace:
     return DescribedSpace(kind)
 
 
-def _bound(value: Any, where: str) -> NDArray[Any]:
+def _bound(value: Any, where: str) -> AnyArray:
     if not is_array(value):
         raise UserError(f"{where}: expected an array, found {describe(value)}")
     array = as_array(value, where)

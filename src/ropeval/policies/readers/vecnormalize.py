@@ -1,11 +1,10 @@
 """The statistics that a policy's training normalised observations by: Stable-Baselines3's VecNormalize, or arrays."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray
 from ropeval.errors import UserError
 from ropeval.policies.inert.archives import Archive, is_zip, read_bytes
 from ropeval.policies.inert.arrays import as_array, as_number, describe
@@ -66,7 +65,7 @@ def _from_arrays(archive: Archive) -> Statistics:
     return _checked(arrays["mean"], arrays["var"], numbers[0], numbers[1], archive.where)
 
 
-def _checked(mean: NDArray[Any], variance: NDArray[Any], epsilon: float, limit: float, where: str) -> Statistics:
+def _checked(mean: AnyArray, variance: AnyArray, epsilon: float, limit: float, where: str) -> Statistics:
     if mean.shape != variance.shape or mean.dtype.kind != "f" or variance.dtype.kind != "f" or not mean.size:
         raise UserError(f"{where}: mean is {mean.dtype} {mean.shape} and var {variance.dtype} {variance.shape}; "
                         "expected two float arrays of one shape")  # fmt: skip

@@ -10,10 +10,10 @@ from ropeval.bench.data.collect import collect
 from ropeval.bench.data.policy_files import locate, sha256_of
 from ropeval.bench.data.task_data import load_task
 from ropeval.bench.data.tasks import Task, all_tasks, find_task, find_tasks
-from ropeval.bench.data.workers import worker_pool
 from ropeval.bench.data.worlds.environments import CLASSIC
 from ropeval.bench.run.study import load_study
 from ropeval.policies import load_policy
+from tests.bench.played_here import HERE
 
 SUITE = {name: task for name, task in all_tasks().items() if name.startswith("suite/")}
 OPEN = {name: task for name, task in SUITE.items() if not any(s.files for s in task.policies.values())}
@@ -47,12 +47,6 @@ def test_one_policy_is_on_one_side_in_all_logs():
 
 
 @pytest.fixture(scope="module")
-def pool():
-    with worker_pool(2) as pool:
-        yield pool
-
-
-@pytest.fixture(scope="module")
 def data(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("suite")
 
@@ -65,11 +59,11 @@ def _few_episodes(monkeypatch):
 
 
 @pytest.mark.parametrize("name", SMALLEST)
-def test_every_open_task_can_be_collected(name, data, pool):
+def test_every_open_task_can_be_collected(name, data):
     task = OPEN[name]
     size = {"episodes": 6} if task.episodes else {"transitions": 3_000}
     tiny = task.model_copy(update={**size, "truth_episodes": 2, "value_steps": None})
-    collect(tiny, data, pool=pool)
+    collect(tiny, data, pool=HERE)
     found = load_task(tiny, data)
     assert list(found.judged) == list(task.judged)
     if task.episodes:
@@ -87,9 +81,9 @@ def _without_density(task: Task) -> bool:
     return "greedy" in task.writers and task.environment.endswith(("MountainCarContinuous-v0", "Pendulum-v1"))
 
 
-def test_logged_propensities_are_the_writers(data, pool):
+def test_logged_propensities_are_the_writers(data):
     task = OPEN["suite/inventory-200"].model_copy(update={"episodes": 4, "version": 9})
-    collect(task, data, pool=pool)
+    collect(task, data, pool=HERE)
     log = load_task(task, data).dataset
     expected = locate(task, "fair", None).load().log_prob(log.observations, log.actions)
     np.testing.assert_allclose(log.log_probs, expected, atol=1e-6)
