@@ -233,7 +233,7 @@ def hardware() -> dict[str, str]:
     from ropeval.runtime import device, processor
 
     return {
-        "command": " ".join(["python benchmarks/time_to_answer.py", *sys.argv[1:]]),
+        "command": " ".join([f"python -m benchmarks.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
         "device": device(),
         "cpu": processor(),
         "jax": jax.__version__,

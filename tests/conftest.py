@@ -88,9 +88,8 @@ def _start_no_python(self, args, *others, **named) -> None:
 
 @pytest.fixture
 def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of HDF5 and Parquet are read without the trial in a process of their own, of which only the end counts:
-    what is found in them is found here. `test_guarded_read` is about the trial."""
-    monkeypatch.setattr("ropeval.data.formats.try_out", lambda *_: None)
+    """Files of HDF5 and Parquet are read here, not in a process of their own. `test_guarded_read` is about that."""
+    monkeypatch.setattr("ropeval.data.formats.read_apart", lambda *_: None)
 
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -215,6 +215,11 @@ def unwritable(path: Path, error: OSError) -> UserError:
     return UserError(f"{path}: cannot be written ({error.strerror or error}); choose another --out")
 
 
+def scratch_place() -> str | None:
+    """For large files that are gone with the process; None: the system's own."""
+    return os.environ.get("TMPDIR") or ("/var/tmp" if Path("/var/tmp").is_dir() else None)  # /tmp may be memory
+
+
 def release(array: NDArray[Any]) -> None:
     """Give back the pages of a memory-mapped array that were read; they come again when they are asked for.
 

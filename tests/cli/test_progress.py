@@ -46,8 +46,10 @@ def test_the_questions_of_a_session_share_the_bar():
     options = make_options({"method": ["fqe", "rope+fqe"], "settings": settings})
     session = Session(chain.log(5), [chain.policy(0.6)], options)
     parts = [((0, "fqe", 0.5), 150), ((0, "done", 1.0), 300), ((1, "rope", 0.5), 350), ((1, "fqe", 1.0), 700)]
-    for (number, stage, fraction), steps in parts:
+    on_a_cluster = [((1, "done", 1.0), 400), ((0, "done", 1.0), 700)]
+    for reports in (*(parts[: i + 1] for i in range(len(parts))), on_a_cluster[:1], on_a_cluster):
         with questions_progress(session.questions, console) as report:
-            report(number, stage, fraction)
-        assert f" {100 * steps / 700:>3.0f}%" in shown(console).split("preparing")[-1], (number, stage)
+            for told, _ in reports:
+                report(*told)
+        assert f" {100 * reports[-1][1] / 700:>3.0f}%" in shown(console).split("preparing")[-1], reports
     assert "rope+fqe (rope)" in shown(console)

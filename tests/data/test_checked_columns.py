@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ropeval.data import Dataset
+from ropeval.data.checked_columns import PIECE, _without
 from ropeval.errors import UserError
 
 
@@ -80,3 +81,24 @@ def test_without_truncations_whatever_did_not_terminate_was_cut_off(columns):
     del columns["truncations"]
     log = Dataset.from_columns(columns | {"episode_ids": np.repeat([0, 1, 2], 4)})
     np.testing.assert_array_equal(np.flatnonzero(log.truncations), [7, 11])
+
+
+@pytest.mark.parametrize(
+    "lost", [[], [4 * PIECE - 1], [0, 40], list(range(0, 4 * PIECE, 2)), list(range(1, 4 * PIECE))]
+)
+def test_rows_are_dropped_alike_in_pieces_and_one_by_one(lost):
+    rows = np.arange(4 * PIECE)
+    kept, lost = np.delete(rows, lost), np.array(lost, np.int64)
+    np.testing.assert_array_equal(_without(rows, lost), kept)
+    np.testing.assert_array_equal(_without(rows, lost, shift=1), np.minimum(kept + 1, rows[-1]))
+
+
+def test_columns_are_copied_unless_they_are_given_away(columns):
+    before = {name: values.copy() for name, values in columns.items()}
+    log = Dataset.from_columns(columns)
+    for name, values in columns.items():
+        assert not np.shares_memory(getattr(log, name), values), name
+        np.testing.assert_array_equal(values, before[name])
+    given = Dataset.from_columns(columns, given=True)
+    assert np.shares_memory(given.observations, columns["observations"])
+    assert given.sha256 == log.sha256

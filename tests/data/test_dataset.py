@@ -9,6 +9,7 @@ from ropeval.data import Dataset, make_problem
 from ropeval.data.dataset import merge_notices
 from ropeval.errors import UserError
 from ropeval.policies import CallablePolicy
+from tests.problems import LinearQuadratic
 
 
 def test_a_valid_log_is_kept_as_it_is(columns):
@@ -136,3 +137,15 @@ def test_logs_of_two_tasks_are_not_joined(columns):
 def test_counts_in_notices_are_added_up():
     parts = ["3 of 40 steps were dropped", "grouped", "1 of 10 steps were dropped", "grouped"]
     assert merge_notices(parts) == ("4 of 50 steps were dropped", "grouped")
+
+
+def test_a_mapped_log_comes_to_memory_with_its_hash(tmp_path):
+    log = LinearQuadratic().log(2)
+    np.save(tmp_path / "rewards.npy", log.rewards)
+    vars(log)["rewards"] = np.load(tmp_path / "rewards.npy", mmap_mode="r")
+    known = log.sha256
+    sent = log.in_memory()
+    assert not isinstance(sent.rewards, np.memmap)
+    assert isinstance(log.rewards, np.memmap)
+    np.testing.assert_array_equal(sent.rewards, log.rewards)
+    assert vars(sent)["sha256"] == known

@@ -34,14 +34,31 @@ def test_a_small_file_of_a_huge_log_is_refused_before_it_is_read_here(tmp_path, 
         load_dataset(tmp_path / "log.h5")
 
 
-def test_a_sound_file_is_read_after_its_trial(tmp_path):
+@pytest.fixture
+def sound(tmp_path) -> Path:
     rows = {"observations": np.arange(6.0), "actions": np.zeros(6), "rewards": np.ones(6)}
     ends = {"terminations": [False, True] * 3, "truncations": [False] * 6}
     pl.DataFrame(rows | ends).write_parquet(tmp_path / "log.parquet")
-    assert recognise(tmp_path / "log.parquet").format.foreign
-    log = load_dataset(tmp_path / "log.parquet")
+    return tmp_path / "log.parquet"
+
+
+def test_a_sound_file_is_decoded_once_and_elsewhere(sound, tmp_path, monkeypatch):
+    monkeypatch.setattr("ropeval.data.formats.Source.parts_here", lambda *_: pytest.fail("it is decoded here, too"))
+    monkeypatch.setattr("ropeval.data.formats.HELD", 0)
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
+    assert recognise(sound).format.foreign
+    log = load_dataset(sound)
+    assert isinstance(log.observations, np.memmap)
+    assert not list((tmp_path / "scratch").iterdir())
     np.testing.assert_array_equal(log.observations[:, 0], np.arange(6.0))
     assert log.num_episodes == 3
+    assert log.name == str(sound)
+
+
+def test_no_room_for_a_scratch_file_is_no_reason_to_refuse_it(sound, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
+    assert load_dataset(sound).num_episodes == 3
 
 
 def test_what_the_trial_finds_wrong_is_said_as_always(tmp_path):

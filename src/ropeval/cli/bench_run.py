@@ -11,6 +11,7 @@ from rich.table import Table
 
 from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
 from ropeval.cli.progress import percent_bar
+from ropeval.cli.ray_options import CoresOption, GpusOption, RayOption, asked_cluster
 from ropeval.cli.screen import Screen, stderr
 from ropeval.errors import UserError
 from ropeval.interrupts import interruptible, stop_if_pressed
@@ -49,12 +50,9 @@ def run(
     seeds: Annotated[int | None, typer.Option(help="Seeds per setting, instead of the study's.")] = None,
     steps: Annotated[int | None, typer.Option(help="Training steps of every part, instead of the study's.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with, or add to, the study in --out.")] = False,
-    ray: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run the units through Ray: HOST:PORT, auto, or local to start one here."),
-    ] = None,
-    gpus: Annotated[float, typer.Option(help="With --ray: GPUs per unit.")] = 0.0,
-    cores: Annotated[int, typer.Option(help="With --ray: cores per unit.")] = 1,
+    ray: RayOption = None,
+    gpus: GpusOption = 0.0,
+    cores: CoresOption = 1,
 ) -> None:
     """Run a study: every task, every method, every setting, every seed. Interrupt it whenever you like.
 
@@ -71,21 +69,18 @@ def run(
     folder = out or Path("ropeval-studies") / study.name
     store = Store(folder)
     console = stderr()
-    if ray is not None:
-        from ropeval.bench.run.cluster import check_address
-
-        check_address(ray)
+    cluster = asked_cluster(ray, gpus, cores)
     store.check(study, resume)  # before hours of collecting; written only after it
     chosen = _collect_missing(chosen, data, policies, console)
     store.create(study, resume)
     names = [task.name for task in chosen]
     with interruptible("the same command with --resume"), _progress(study, names, store, console) as report:
-        if ray is None:
+        if cluster is None:
             outcome = run_study(study, names, store, data, report)
         else:
             from ropeval.bench.run.cluster import run_on_ray
 
-            outcome = run_on_ray(study, names, store, data, None if ray == "local" else ray, gpus, cores, report)
+            outcome = run_on_ray(study, names, store, data, cluster, report)
     said = [f"{outcome.members} members in {outcome.units} units done"]
     said += [f"{outcome.skipped} were there already"] if outcome.skipped else []
     said += [f"{outcome.refused} units refused (the method has no answer for the policy)"] if outcome.refused else []

@@ -8,11 +8,13 @@ import typer
 from ropeval.cli.data import LogArgument
 from ropeval.cli.format_help import POLICY_FILES, POLICY_WORDS
 from ropeval.cli.model_options import with_options
+from ropeval.cli.ray_options import CoresOption, GpusOption, RayOption, asked_cluster
 from ropeval.errors import UserError
 from ropeval.evaluation.options import EFFORT, QUESTION, RESULTS, read_options
 from ropeval.interrupts import interruptible
 
 if TYPE_CHECKING:
+    from ropeval.cluster import Cluster
     from ropeval.evaluation.rank import Truth
     from ropeval.evaluation.result import Estimate, Ranking
     from ropeval.evaluation.result_folder import ResultFolder
@@ -34,6 +36,8 @@ Examples:
   ropeval evaluate log.npz policy.npz --risk 0.05 --below -500
 
   ropeval evaluate log.npz policy.npz@mean --method fqe --set fqe.layer_norm=true --json
+
+  ropeval evaluate log.npz policies/*.npz --ray auto --gpus 1
 """
 
 PoliciesArgument = Annotated[
@@ -80,6 +84,9 @@ def evaluate(
     ] = False,
     resume: ResumeOption = False,
     overwrite: OverwriteOption = False,
+    ray: RayOption = None,
+    gpus: GpusOption = 0.0,
+    cores: CoresOption = 1,
     **given: Any,
 ) -> None:
     """Estimate what each POLICY would earn, judged only from LOG, and which is best. No simulator is needed.
@@ -99,6 +106,7 @@ def evaluate(
     from ropeval.policies.given import load_policies
 
     options = read_options({name: value for name, value in given.items() if value not in (None, [])}, config)
+    cluster = asked_cluster(ray, gpus, cores)
     console = stderr()
     with console.status("reading the log and asking the policies"):
         mapped = parse_columns(options.columns)
@@ -114,13 +122,19 @@ def evaluate(
     ):  # fmt: skip
         console.print(f"note: {notice}", highlight=False, markup=False)
     folder = out or Path("ropeval-results") / f"{Path(log).stem}-{session.fingerprint[:8]}"
-    answer(session, folder, known, resume, overwrite, as_json=json)
+    answer(session, folder, known, resume, overwrite, as_json=json, cluster=cluster)
 
 
 def answer(
-    session: "Session", out: Path, truth: "Truth | None", resume: bool, overwrite: bool, as_json: bool = False
+    session: "Session",
+    out: Path,
+    truth: "Truth | None",
+    resume: bool,
+    overwrite: bool,
+    as_json: bool = False,
+    cluster: "Cluster | None" = None,
 ) -> None:
-    """Run a session, print what it found, and leave it in the folder."""
+    """Run a session, here or on a cluster, print what it found, and leave it in the folder."""
     from ropeval.cli.progress import questions_progress
     from ropeval.cli.screen import Screen, heard_or_not, say, stderr
     from ropeval.evaluation.forecast import WORTH_SAYING
@@ -134,15 +148,16 @@ def answer(
         raise UserError("--resume goes on with a run and --overwrite discards it; choose one")
     folder, expected = ResultFolder(out), session.forecast()
     if overwrite or not folder.answered:
-        stderr().print(f"computing on {device()}{idle_gpu()}", highlight=False, markup=False)
-        if expected.total >= WORTH_SAYING:
+        where = f"{device()}{idle_gpu()}" if cluster is None else f"the machines of Ray ({cluster.address})"
+        stderr().print(f"computing on {where}", highlight=False, markup=False)
+        if cluster is None and expected.total >= WORTH_SAYING:  # a forecast is about this machine
             stderr().print(str(expected), highlight=False, markup=False)
     with folder.writing(session.about(), resume, overwrite):
         with (
             interruptible(f"the same command with --out {out} --resume"),
             questions_progress(session.questions, stderr()) as report,
         ):
-            results = run_session(session, folder, report)
+            results = run_session(session, folder, report, cluster)
         ranking = rankings(session, results, folder, truth)
         with heard_or_not() as lost:
             if as_json:

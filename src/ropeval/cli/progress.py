@@ -47,18 +47,18 @@ def questions_progress(questions: "Sequence[tuple[Policy, Method]]", console: Co
     total = max(1, sum(map(sum, weights)))
     with percent_bar(console) as bar:
         task = bar.add_task("preparing", total=total)
+        done = [0.0] * len(questions)  # they need not be answered in their order
 
         def report(number: int, stage: str, fraction: float) -> None:
             stop_if_pressed()
             policy, method = questions[number]
-            before = sum(map(sum, weights[:number]))
             if stage == "done":
-                inside = float(sum(weights[number]))
+                done[number] = float(sum(weights[number]))
             else:
                 place = stages[number].index(stage) if stage in stages[number] else 0
-                inside = sum(weights[number][:place]) + fraction * weights[number][place]
+                done[number] = sum(weights[number][:place]) + fraction * weights[number][place]
             note = "" if stage in ("done", method.name) else f" ({stage})"
-            bar.update(task, completed=before + inside, description=f"{escape(policy.name)}  {method.name}{note}")
+            bar.update(task, completed=sum(done), description=f"{escape(policy.name)}  {method.name}{note}")
 
         yield report
 

@@ -12,11 +12,13 @@ from ropeval.policies.policy import LARGEST
 
 Floats = NDArray[np.float32]
 Columns = dict[str, NDArray[Any]]
+PIECE = 16  # rows that are worth a copy of their own
 
 
-def checked_columns(raw: Columns, name: str, notices: list[str]) -> dict[str, Any]:
-    """The fields of a `Dataset`. What was done to the log is added to the notices."""
-    columns = {key: np.asarray(value) for key, value in raw.items()}
+def checked_columns(raw: Columns, name: str, notices: list[str], given: bool = False) -> dict[str, Any]:
+    """The fields of a `Dataset`. What was done to the log is added to the notices. `given`: the arrays may be kept and
+    changed; from here on, those that may not are read-only."""
+    columns = {key: np.asarray(value) if given else _read_only(value) for key, value in raw.items()}
     check_found(columns, {}, sorted(columns), name)
     steps = len(columns["rewards"]) if columns["rewards"].ndim else 0
     if steps == 0:
@@ -43,8 +45,9 @@ def checked_columns(raw: Columns, name: str, notices: list[str]) -> dict[str, An
             )
 
     order, starts = _episodes(columns, rows["terminations"] | rows["truncations"], steps, name, notices)
-    for key in rows:  # one by one: a log may fill half the memory
-        rows[key] = rows[key][order]
+    if order is not None:
+        for key in rows:  # one by one: a log may fill half the memory
+            rows[key] = rows[key][order]
     if not known:
         rows["truncations"][starts[1:] - 1] = True
     initial = rows["observations"][starts[:-1]]  # [E, S]
@@ -54,63 +57,91 @@ def checked_columns(raw: Columns, name: str, notices: list[str]) -> dict[str, An
     return {**rows, "initial_observations": initial, "starts": starts.astype(np.int64), "num_actions": num_actions}
 
 
+def _read_only(values: Any) -> NDArray[Any]:
+    array = np.asarray(values).view()
+    array.flags.writeable = False
+    return array
+
+
 def _add_successors(rows: Columns, starts: NDArray[Any], name: str, notices: list[str]) -> NDArray[Any]:
     """Adds `next_observations`, drops the steps whose successor is not in the log; `starts` [E+1] of what is left."""
     last, steps = starts[1:] - 1, len(rows["rewards"])  # [E] final row of each episode
-    rows["next_observations"] = np.concatenate([rows["observations"][1:], rows["observations"][-1:]])
-    rows["next_observations"][last] = rows["observations"][last]  # kept where it terminated: its discount is 0
-    lost = last[~rows["terminations"][last]]
-    if not len(lost):
-        return starts
+    ended = rows["terminations"][last]
+    lost = last[~ended]
     if len(lost) == steps:
         raise UserError(
             f"{name}: no step has a known successor (every episode is one unterminated step and "
             "there are no next_observations); add next_observations"
         )
-    notices.append(
-        f"{len(lost)} of {steps} steps were dropped: the last of an unterminated episode, whose "
-        "successor is not in the log (give next_observations to keep them)"
-    )
-    keep = np.ones(steps, bool)
-    keep[lost] = False
-    for key in rows:
-        rows[key] = rows[key][keep]
-    starts = np.concatenate([[0], np.cumsum(keep)])[starts]
-    cut = starts[1:][np.isin(last, lost) & (np.diff(starts) > 0)] - 1  # where these episodes now end
-    rows["truncations"][cut] = True
+    before = np.arange(len(last)) - np.cumsum(ended) + ended  # [E] steps that are dropped before each episode
+    successors = _without(rows["observations"], lost, shift=1)
+    successors[(last - before)[ended]] = rows["observations"][last[ended]]  # its own: the discount is 0 there
+    if len(lost):
+        notices.append(
+            f"{len(lost)} of {steps} steps were dropped: the last of an unterminated episode, whose "
+            "successor is not in the log (give next_observations to keep them)"
+        )
+        for key in rows:
+            rows[key] = _without(rows[key], lost)
+        starts = np.append(starts[:-1] - before, steps - len(lost))
+        cut = starts[1:][~ended & (np.diff(starts) > 0)] - 1  # where these episodes now end
+        rows["truncations"][cut] = True
+    rows["next_observations"] = successors
     return starts
+
+
+def _without(array: NDArray[Any], lost: NDArray[np.int64], shift: int = 0) -> NDArray[Any]:
+    """A copy without some rows; `shift`: of the rows that come so much later, and the last one in place of any beyond.
+    Piece by piece, where pieces are long: that is as fast as memory."""
+    if len(lost) * PIECE > len(array):
+        kept = np.delete(np.arange(len(array)), lost)
+        return array.take(np.minimum(kept + shift, len(array) - 1), axis=0)
+    edges = zip([0, *(lost + 1).tolist()], [*lost.tolist(), len(array)], strict=True)
+    pieces = [array[first + shift : end + shift] for first, end in edges]
+    beyond = [array[-1:]] * (len(array) - len(lost) - sum(map(len, pieces)))
+    return np.concatenate([*pieces, *beyond])
 
 
 def _episodes(
     columns: Columns, ends: NDArray[np.bool_], steps: int, name: str, notices: list[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(order [N], starts [E+1]): the rows sorted into contiguous episodes, in order of first appearance."""
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
+    """(order [N], starts [E+1]): the rows sorted into contiguous episodes, in order of first appearance; no order,
+    where they are so already."""
     if "episode_ids" not in columns:
         cuts = np.flatnonzero(ends) + 1
         cuts = cuts if len(cuts) and cuts[-1] == steps else np.append(cuts, steps)
-        return np.arange(steps), np.concatenate([[0], cuts])
+        return None, np.concatenate([[0], cuts])
     ids = columns["episode_ids"]
-    _check_rows(ids.reshape(-1) if ids.ndim == 2 and ids.shape[1] == 1 else ids, "episode_ids", steps, name)
+    ids = ids.reshape(-1) if ids.ndim == 2 and ids.shape[1] == 1 else ids
+    _check_rows(ids, "episode_ids", steps, name)
     if ids.dtype.kind == "f" and np.isnan(ids).any():
-        row = int(np.flatnonzero(np.isnan(ids.reshape(-1)))[0])
+        row = int(np.flatnonzero(np.isnan(ids))[0])
         raise UserError(f"{name}: episode_ids is nan in row {row}; every step needs its episode")
-    _, first, group = np.unique(ids.reshape(-1), return_index=True, return_inverse=True)
+    order, starts = _grouped(ids)
+    if order is not None:
+        notices.append("episodes were interleaved in the log; their rows were grouped by episode_ids")
+    inside = np.ones(steps, bool)
+    inside[starts[1:] - 1] = False
+    bad = np.flatnonzero((ends if order is None else ends[order]) & inside)
+    if len(bad):
+        row = int(bad[0] if order is None else order[bad[0]])
+        raise UserError(
+            f"{name}: row {row} ends its episode (terminations or truncations is true) but episode_ids "
+            f"{ids[row]!r} goes on after it; check the ids or the flags"
+        )
+    return order, starts
+
+
+def _grouped(ids: NDArray[Any]) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
+    """Order and starts by ids [N]. Most logs are in order, which is seen without sorting them."""
+    starts = np.concatenate([[0], np.flatnonzero(ids[1:] != ids[:-1]) + 1, [len(ids)]])
+    if len(np.unique(ids[starts[:-1]])) == len(starts) - 1:
+        return None, starts
+    _, first, group = np.unique(ids, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     order = np.argsort(rank[group], kind="stable")
-    if (order != np.arange(steps)).any():
-        notices.append("episodes were interleaved in the log; their rows were grouped by episode_ids")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rank[group]))])
-    inside = np.ones(steps, bool)
-    inside[starts[1:] - 1] = False
-    bad = np.flatnonzero(ends[order] & inside)
-    if len(bad):
-        row = int(order[bad[0]])
-        raise UserError(
-            f"{name}: row {row} ends its episode (terminations or truncations is true) but episode_ids "
-            f"{ids.reshape(-1)[row]!r} goes on after it; check the ids or the flags"
-        )
-    return order, starts
+    return order, np.concatenate([[0], np.cumsum(np.bincount(rank[group]))])
 
 
 def _check_rows(array: NDArray[Any], key: str, steps: int, name: str, ndim: int = 1) -> None:
@@ -127,10 +158,11 @@ def _check_rows(array: NDArray[Any], key: str, steps: int, name: str, ndim: int 
 def _numbers(array: NDArray[Any], key: str, name: str) -> Floats:
     if array.dtype.kind not in "fiub":
         raise UserError(f"{name}: {key} holds {array.dtype}, not numbers")
-    with np.errstate(over="ignore"):
-        result = array.astype(np.float32)
-    finite = np.abs(result) <= LARGEST  # and no nan
-    if not finite.all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = array.astype(np.float32, copy=not array.flags.writeable)
+        sound = result.max() <= LARGEST and result.min() >= -LARGEST  # and no nan
+    if not sound:
+        finite = np.abs(result) <= LARGEST
         at = tuple(int(i) for i in np.argwhere(~finite)[0])
         where = f"row {at[0]}" + (f", column {at[1]}" if len(at) > 1 else "")
         raise UserError(
@@ -168,6 +200,9 @@ def _log_probs(columns: Columns, steps: int, name: str, discrete: bool, notices:
 
 
 def _flags(columns: Columns, key: str, steps: int, name: str) -> NDArray[np.bool_]:
+    if columns[key].dtype == bool and columns[key].ndim == 1:
+        _check_rows(columns[key], key, steps, name)
+        return columns[key] if columns[key].flags.writeable else columns[key].copy()
     values = _vector(columns, key, steps, name)
     odd = np.flatnonzero((values != 0) & (values != 1))
     if len(odd):
@@ -199,7 +234,7 @@ def _actions(columns: Columns, steps: int, name: str) -> tuple[NDArray[Any], int
             raise UserError(f"{name}: num_actions is {count} but action {declared - 1} occurs")
     if count > 10_000:
         raise UserError(f"{name}: actions go up to {count - 1}; are these really discrete actions?")
-    return array.astype(np.int32), count
+    return array.astype(np.int32, copy=not array.flags.writeable), count
 
 
 def _count(array: NDArray[Any], name: str) -> int:

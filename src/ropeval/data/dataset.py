@@ -1,5 +1,6 @@
 """A log of episodes as flat arrays with offsets, validated once, when it is made."""
 
+import copy
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
@@ -98,6 +99,12 @@ class Dataset(ShownInNotebook):
             num_actions=self.num_actions if actions is None or self.num_actions is None else len(actions),
         )
 
+    def in_memory(self) -> "Dataset":
+        """The same without memory maps, which are files of this machine. What is known of it, as its hash, stays."""
+        held = copy.copy(self)
+        vars(held).update({n: np.array(column) for n, column in vars(self).items() if isinstance(column, np.memmap)})
+        return held
+
     @cached_property
     def sha256(self) -> str:
         """Hash of the content, not of the files: the same log in one file or in ten has the same hash."""
@@ -126,10 +133,13 @@ class Dataset(ShownInNotebook):
         )
 
     @staticmethod
-    def from_columns(columns: dict[str, NDArray[Any]], name: str = "log", notices: Sequence[str] = ()) -> "Dataset":
-        """Check the columns of one log (Minari's names) and put its episodes in order."""
+    def from_columns(
+        columns: dict[str, NDArray[Any]], name: str = "log", notices: Sequence[str] = (), *, given: bool = False
+    ) -> "Dataset":
+        """Check the columns of one log (Minari's names) and put its episodes in order. They are copied, unless they are
+        `given` away: arrays that nobody else looks at, each under one name."""
         said = list(notices)
-        return Dataset(**checked_columns(columns, name, said), name=name, notices=tuple(said))
+        return Dataset(**checked_columns(columns, name, said, given), name=name, notices=tuple(said))
 
     @staticmethod
     def concatenate(parts: Sequence["Dataset"], name: str = "log") -> "Dataset":

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 from ropeval.data.column_names import ACTION_NAMES, Mapped
 from ropeval.data.dataset import Dataset
-from ropeval.data.guarded_read import try_out
+from ropeval.data.guarded_read import read_apart
 from ropeval.data.readers import FORMATS, LogFormat
 from ropeval.data.readers.frame import Table, read_frame
 from ropeval.errors import UserError, either
 from ropeval.words import writable
 
 LogLike = Dataset | str | Path | Table
+HELD = 1 << 30  # bytes of a log that are held in memory rather than mapped, wherever it was read
 START = 512  # bytes by which a file is recognised
 READERS = {known: known.reader for known in FORMATS}  # imported here: nothing is while a file of strangers is read
 READS = either([known.about for known in FORMATS])
@@ -26,12 +27,14 @@ class Source(NamedTuple):
 
     def parts(self, mapped: Mapped) -> Iterator[Dataset]:
         """The log, whole episodes at a time. What is wrong with it is said in one line."""
-        if self.format.foreign:
-            try_out(self.path, mapped)
-        yield from self.parts_here(mapped)
+        apart = read_apart(self.path, mapped) if self.format.foreign else None
+        if apart is None:
+            yield from self.parts_here(mapped)
+        else:
+            yield apart
 
     def parts_here(self, mapped: Mapped) -> Iterator[Dataset]:
-        """The same without a trial in a process of its own."""
+        """The same without a process of its own."""
         for part in READERS[self.format].read(self.path, mapped):
             yield part.named(actions=mapped.get(ACTION_NAMES))
 
@@ -103,7 +106,8 @@ def load_dataset(log: LogLike, columns: Mapping[str, str | list[str]] | None = N
         return read_frame(log, mapped).named(actions=mapped.get(ACTION_NAMES))
     source = recognise(log)
     parts = list(source.parts(as_mapped(columns)))
-    return parts[0] if len(parts) == 1 else Dataset.concatenate(parts, name=str(log))
+    found = parts[0] if len(parts) == 1 else Dataset.concatenate(parts, name=str(log))
+    return found.in_memory() if source.format.foreign and found.nbytes <= HELD else found
 
 
 def as_mapped(columns: Mapping[str, str | list[str]] | None) -> Mapped:

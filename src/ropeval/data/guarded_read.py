@@ -1,35 +1,63 @@
-"""Reading a file first in a process of its own, where libraries in C and Rust decode it.
+"""Reading a file in a process of its own, where libraries in C and Rust decode it.
 
 libhdf5 and polars are robust, not proof: rare damage makes them abort or go round in circles, and then no `except`
-helps. So a file of theirs is read once in a child that may die of it, with limits on time and memory. What the child
-says does not matter, only that it ends; the file is then read here, and errors are said as always.
+helps. So a file of theirs is read in a child that may die of it, with limits on time and memory. The child leaves the
+log as a folder of columns, which is mapped here. What the child has to say does not matter: where it finds something
+wrong, the file is read here, and errors are said as always.
 """
 
 import json
 import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from ropeval.data.column_names import Mapped
+from ropeval.data.columns import ColumnsWriter, open_columns
+from ropeval.data.dataset import Dataset
 from ropeval.errors import UserError
-from ropeval.files import BOMB_RATIO
+from ropeval.files import BOMB_RATIO, scratch_place
 
 SECONDS, BYTES_PER_SECOND = 6, 50_000_000  # of processor time: other work on the machine does not count
 PATIENCE = 60  # seconds on the clock, for each of those
 MEMORY = 5 << 29  # address space, which libraries reserve more of than they use
 TIMES_THE_FILE = 8  # and this much more, for files that are large
 UNPACKED = 3 << 28  # bytes of the log itself: whoever reads it holds it twice for a moment, in parts and joined
-TOO_LARGE = 3  # the child's exit code
+TOO_LARGE, WRONG = 3, 4  # the child's exit codes
 
 
-def try_out(path: Path, mapped: Mapped) -> None:
-    """Refuse a file that its own library does not survive."""
+def read_apart(path: Path, mapped: Mapped) -> Dataset | None:
+    """The log, mapped from a scratch file that no name leads to; None where something is wrong with it, but reading it
+    here is safe. A file that its own library does not survive is refused."""
+    with _scratch() as folder:
+        if _read_in_child(path, mapped, folder) == WRONG:
+            return None
+        return replace(open_columns(folder), name=str(path))
+
+
+@contextmanager
+def _scratch() -> Iterator[str]:
+    """A folder for the log; "" where there is no room for one, and the file is decoded once more here."""
+    try:
+        made = tempfile.TemporaryDirectory(prefix="ropeval-", dir=scratch_place(), ignore_cleanup_errors=True)
+    except OSError:
+        yield ""
+        return
+    with made as place:
+        yield str(Path(place) / "log")
+
+
+def _read_in_child(path: Path, mapped: Mapped, scratch: str) -> int:
     size = sum(p.stat().st_size for p in (path.rglob("*") if path.is_dir() else [path]) if p.is_file())
     seconds = SECONDS + size // BYTES_PER_SECOND
     unpacked = UNPACKED + BOMB_RATIO * size
     limits = [str(seconds), str(MEMORY + TIMES_THE_FILE * size), str(unpacked)]
-    command = [sys.executable, "-P", "-m", "ropeval.data.guarded_read", str(path), json.dumps(dict(mapped)), *limits]
+    given = [str(path), json.dumps(dict(mapped)), scratch]
+    command = [sys.executable, "-P", "-m", "ropeval.data.guarded_read", *given, *limits]
     try:
         done = subprocess.run(command, capture_output=True, timeout=PATIENCE * seconds, check=False)
     except subprocess.TimeoutExpired:
@@ -48,11 +76,10 @@ def try_out(path: Path, mapped: Mapped) -> None:
     if code < 0:
         name = signal.Signals(-code).name
         raise UserError(f"{path}: the library that reads such files died of it ({name}); the file is damaged")
+    return WRONG if code else 0
 
 
-def _child(path: str, mapped: str, seconds: str, memory: str, unpacked: str) -> None:
-    from ropeval.data.formats import recognise
-
+def _child(path: str, mapped: str, scratch: str, seconds: str, memory: str, unpacked: str) -> None:
     try:
         import resource
 
@@ -61,15 +88,41 @@ def _child(path: str, mapped: str, seconds: str, memory: str, unpacked: str) -> 
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5))
     except (ImportError, ValueError, OSError):  # not on every system; the clock still runs
         pass
-    left = int(unpacked)
     try:
-        for part in recognise(path).parts_here(json.loads(mapped)):
-            left -= part.nbytes
-            if left < 0:
-                sys.exit(TOO_LARGE)
+        with suppress(Unwritten):
+            _write(path, mapped, unpacked, scratch)
+            return
+        for _ in _parts(path, mapped, unpacked):  # nor may the rest of it kill anyone
+            pass
+        sys.exit(WRONG)
     except (UserError, MemoryError) as error:  # the parent finds the same and says it, but without this limit of memory
-        if _out_of_memory(error):
+        sys.exit(TOO_LARGE if _out_of_memory(error) else WRONG)
+
+
+class Unwritten(Exception):
+    """There is no room for the scratch file."""
+
+
+def _write(path: str, mapped: str, unpacked: str, scratch: str) -> None:
+    if not scratch:
+        raise Unwritten
+    with ColumnsWriter(scratch, durable=False) as writer:
+        for part in _parts(path, mapped, unpacked):
+            try:
+                writer.append(part)
+            except UserError as error:
+                raise Unwritten from error
+
+
+def _parts(path: str, mapped: str, unpacked: str) -> Iterator[Dataset]:
+    from ropeval.data.formats import recognise
+
+    left = int(unpacked)
+    for part in recognise(path).parts_here(json.loads(mapped)):
+        left -= part.nbytes
+        if left < 0:
             sys.exit(TOO_LARGE)
+        yield part
 
 
 def _out_of_memory(error: BaseException | None) -> bool:

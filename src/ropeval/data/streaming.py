@@ -5,13 +5,11 @@ where they are (memory-mapped, in the working form of `columns.py`), the drawn a
 features of a mini-batch are put together from the rows that it takes. The same rows give the same bits either way.
 """
 
-import os
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -19,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.errors import UserError
-from ropeval.files import release
+from ropeval.files import release, scratch_place
 
 Floats = NDArray[np.float32]
 HELD_ON_CPU = 2 << 30  # bytes of features that are held in memory rather than made when needed
@@ -112,12 +110,17 @@ def take(column: NDArray[Any], rows: "slice | NDArray[np.integer]") -> NDArray[A
     """`column[rows]`. Of a mapped column it is a copy, read in the order of the file, a window of it at a time."""
     if getattr(column, "_mmap", None) is None:
         return column[rows]
+    per_window = max(1, WINDOW // max(1, column.itemsize * int(np.prod(column.shape[1:]))))
     if isinstance(rows, slice):
-        rows = np.arange(*rows.indices(len(column)))
+        chosen = column[rows]  # not read yet
+        result = np.empty(chosen.shape, column.dtype)
+        for start in range(0, len(chosen), per_window):
+            result[start : start + per_window] = chosen[start : start + per_window]
+            release(column)
+        return result
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
     result = np.empty((len(rows), *column.shape[1:]), column.dtype)
-    per_window = max(1, WINDOW // max(1, column.itemsize * int(np.prod(column.shape[1:]))))
     edges = np.searchsorted(ordered, np.arange(0, len(column) + per_window, per_window))
     for first, last in pairwise(edges):
         if first < last:
@@ -128,7 +131,7 @@ def take(column: NDArray[Any], rows: "slice | NDArray[np.integer]") -> NDArray[A
 
 def spill(blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
     """Blocks [n, …] one after another as one mapped array [N, …], in a scratch file that no name leads to."""
-    folder = os.environ.get("TMPDIR") or ("/var/tmp" if Path("/var/tmp").is_dir() else None)  # /tmp may be memory
+    folder = scratch_place()
     rows = 0
     try:
         with tempfile.TemporaryFile(dir=folder) as file:

@@ -121,7 +121,12 @@ class Estimator:
     prepare: Callable[[Log, Any, Run], Any] | None = None  # done once for all policies: it does not see them
 
     def __call__(self, problem: Problem, config: PartConfig, run: Run) -> Estimated:
-        run = run.of(self.name)
+        own = run.of(self.name)
         if self.prepare is None:
-            return self.estimate(problem, config, run)
-        return self.estimate(problem, config, run, prepared(self.prepare, problem.log, config, run))
+            return self.estimate(problem, config, own)
+        return self.estimate(problem, config, own, self.ready(problem.log, config, run))
+
+    def ready(self, log: Log, config: PartConfig, run: Run) -> Any:
+        """What `prepare` makes of the log, made when it is first asked for."""
+        assert self.prepare is not None, f"{self.name}: nothing is prepared for it"
+        return prepared(self.prepare, log, config, run.of(self.name))

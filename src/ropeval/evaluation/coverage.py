@@ -50,14 +50,15 @@ def log_side(log: Log, width: int | None) -> LogSide:
     """Of the pairs as problems of this log hold them; `width`: of the code of discrete actions."""
     data, pairs = log.dataset, log.pairs(width)
     rng = np.random.default_rng(0)
-    episode = np.repeat(np.arange(data.num_episodes), np.diff(data.starts))  # [N]
     known, asked = _sample(rng, len(data), KNOWN), _sample(rng, len(data), ASKED)
+    known_episode, asked_episode = (np.searchsorted(data.starts, rows, side="right") - 1 for rows in (known, asked))
     some = pairs[known]  # [n, X]
     centre, unit = some.mean(axis=0), some.std(axis=0)
     unit[unit < FLAT] = 1.0
     reference, logged = (np.asarray((found - centre) / unit, np.float32) for found in (some, pairs[asked]))
-    own = nearest(logged, reference, episode[asked], episode[known])
-    return LogSide(asked, episode[asked], reference, episode[known], logged, own, centre, unit, *_main_axes(reference))
+    own = nearest(logged, reference, asked_episode, known_episode)
+    axes = _main_axes(reference)
+    return LogSide(asked, asked_episode, reference, known_episode, logged, own, centre, unit, *axes)
 
 
 def measure(problem: Problem) -> Coverage:

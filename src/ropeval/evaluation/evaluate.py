@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ropeval.data import LogLike, Problem, load_dataset, make_problem
+from ropeval.data import Log, LogLike, Problem, load_dataset, make_problem
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS, Estimated
 from ropeval.estimators.return_distribution import DEFAULT_LEVEL, distribution
@@ -104,9 +104,7 @@ def answer(
         **method.describe(),
     }
     checkpoint = Checkpoint(checkpoints, _fingerprint(problem, method.name, config)) if checkpoints else None
-    resamples = Resamples(options.seed, problem.dataset.num_episodes) if options.resample else None
-    prepared = Checkpoint(shared, _fingerprint_of_log(problem)) if shared else None
-    run = Run(member_keys(options.seed, options.members), report, checkpoint, prepared, resamples=resamples)
+    run = make_run(problem.log, options, report, checkpoint, shared)
 
     raw, fitted = problem, fit(problem, method, run)
     problem, estimated, trained = fitted.problem, fitted.estimated, fitted.trained
@@ -114,7 +112,7 @@ def answer(
         stage: int(trained[stage].steps[-1]) for stage, steps in method.stages.items() if steps and stage in trained
     }
     config |= {"trained_steps": taken} if taken else {}  # a small log may ask for fewer than the settings say
-    said = conclude(fitted, method, resamples, options.level, options.interval)
+    said = conclude(fitted, method, run.resamples, options.level, options.interval)
 
     sees_policy = ESTIMATORS[method.estimator].sees_policy
     returns = logged_returns(problem, estimated) if sees_policy else None
@@ -139,16 +137,29 @@ def answer(
         seconds=round(time.perf_counter() - began, 3),
         curves=curve_rows(trained),
         diagnosis=found,
-        replicates=[finite_or_none(v) for v in said.replicates] if resamples else [],
+        replicates=[finite_or_none(v) for v in said.replicates] if run.resamples else [],
         left_out=[int(i) for i in np.flatnonzero(said.left_out)],
         extras={**estimated.extras, **risk(estimated, options)},
         versus_log=None
         if returns is None
-        else compare_with_log(said.value, said.replicates, said.interval, returns, resamples, level=options.level),
-        groups=value_by_group(groups, fitted, said, resamples, options.level, sees_policy),
+        else compare_with_log(said.value, said.replicates, said.interval, returns, run.resamples, level=options.level),
+        groups=value_by_group(groups, fitted, said, run.resamples, options.level, sees_policy),
         signs=read_signs(evidence, said),
         family=ESTIMATORS[method.estimator].family,
     )
+
+
+def make_run(
+    log: Log,
+    options: Options,
+    report: Callable[[str, float], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+    shared: Path | None = None,
+) -> Run:
+    """The members that every question is put to."""
+    resamples = Resamples(options.seed, log.dataset.num_episodes) if options.resample else None
+    prepared = Checkpoint(shared, _fingerprint_of_log(log)) if shared else None
+    return Run(member_keys(options.seed, options.members), report, checkpoint, prepared, resamples=resamples)
 
 
 def risk(estimated: Estimated, options: Options) -> dict[str, Any]:
@@ -158,16 +169,15 @@ def risk(estimated: Estimated, options: Options) -> dict[str, Any]:
     return {"risk": distribution(*estimated.returns, options.risk or DEFAULT_LEVEL, options.below)}
 
 
-def _fingerprint_of_log(problem: Problem) -> str:
+def _fingerprint_of_log(log: Log) -> str:
     """What a checkpoint belongs to. The device is part of it, since another one rounds differently."""
-    log = problem.log
     about = [__version__, log.dataset.sha256, log.gamma, log.horizon, log.protocol, jax.devices()[0].device_kind]
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
 
 def _fingerprint(problem: Problem, method: str, config: dict[str, Any]) -> str:
     about = {
-        "log": _fingerprint_of_log(problem),
+        "log": _fingerprint_of_log(problem.log),
         "policy": [problem.policy.name, problem.policy.kind, problem.policy.sha256, _actions_hash(problem)],
         "method": method,
         "config": config,

@@ -52,6 +52,11 @@ class Method:
         return {stage: steps for own in found for stage, steps in own.items()}
 
     @property
+    def prepares(self) -> bool:
+        """Whether something is trained on the log alone, for all policies."""
+        return ESTIMATORS[self.estimator].prepare is not None
+
+    @property
     def spread(self) -> list[str]:
         """Every `part.field` of which the members of one run may have values of their own."""
         return [f"{entry.name}.{field}" for entry in self.entries for field in entry.spread]

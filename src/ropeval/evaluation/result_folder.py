@@ -114,6 +114,11 @@ class ResultFolder:
     def work(self) -> Path:
         return self.path / ".work"
 
+    @property
+    def shared(self) -> Path:
+        """Checkpoints of what is prepared once for all policies."""
+        return self.work / "shared"
+
     def keep_estimate(self, number: int, estimate: Estimate) -> None:
         write_text(self.work / f"{number}.json", json.dumps(estimate.to_json(everything=True)))
         for finished in (str(number), f"{number}-tune"):

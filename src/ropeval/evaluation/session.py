@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ropeval.cluster import Cluster
 from ropeval.data import Dataset, Log, Problem
 from ropeval.data.horizon import horizon_note, resolved_horizon
 from ropeval.errors import UserError
@@ -23,6 +24,7 @@ from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.forecast import Forecast, fit_minutes, forecast
 from ropeval.evaluation.groups import make_groups, without_groups
 from ropeval.evaluation.methods import Applicable, Method, applicable_methods
+from ropeval.evaluation.on_ray import answer_on_ray
 from ropeval.evaluation.options import Options
 from ropeval.evaluation.rank import Truth, rank, scores
 from ropeval.evaluation.result import Estimate, Ranking
@@ -115,19 +117,33 @@ class Session:
     def fingerprint(self) -> str:
         return fingerprint(self.about())
 
+    @property
+    def log(self) -> Log:
+        return Log(self.dataset, self.options.gamma, horizon=self.options.horizon)
+
     def problems(self) -> Iterator[tuple[int, Problem]]:
         """One problem at a time: the arrays of all policies together need not fit into memory."""
-        log = Log(
-            self.dataset, self.options.gamma, horizon=self.options.horizon
-        )  # what is made of it alone is made once
+        log = self.log  # what is made of it alone is made once
         for place, policy in enumerate(self.policies):
             yield place, log.problem(policy, self.options.seed, self.options.draws)
 
 
-def run_session(session: Session, folder: ResultFolder, report: Report | None = None) -> list[Estimate]:
-    """Answer every question, inside `folder.writing(session.about())`. `folder.write` then puts them in their place."""
+def run_session(
+    session: Session, folder: ResultFolder, report: Report | None = None, cluster: Cluster | None = None
+) -> list[Estimate]:
+    """Answer every question, inside `folder.writing(session.about())`. `folder.write` then puts them in their place.
+    The answers are the same, whether they come from this machine or from a cluster."""
     if folder.answered:
         return folder.results()
+    if cluster is None:
+        results = _answer_here(session, folder, report)
+    else:
+        results = answer_on_ray(session, folder, cluster, report)
+    blind = {name for name, entry in ESTIMATORS.items() if not entry.sees_policy}
+    return give_verdicts(compare_methods(results, blind))
+
+
+def _answer_here(session: Session, folder: ResultFolder, report: Report | None) -> list[Estimate]:
     results: list[Estimate] = []
     for place, problem in session.problems():
         covered = coverage.measure(problem)
@@ -143,14 +159,13 @@ def run_session(session: Session, folder: ResultFolder, report: Report | None = 
                     covered=covered,
                     report=_numbered(report, number),
                     checkpoints=folder.work / str(number),
-                    shared=folder.work / "shared",
+                    shared=folder.shared,
                 )
                 folder.keep_estimate(number, estimate)
             if report:
                 report(number, "done", 1.0)
             results.append(estimate)
-    blind = {name for name, entry in ESTIMATORS.items() if not entry.sees_policy}
-    return give_verdicts(compare_methods(results, blind))
+    return results
 
 
 def _tuned(

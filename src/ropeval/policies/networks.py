@@ -85,7 +85,8 @@ class NetworkPolicy(Policy):
 
     @abstractmethod
     def act(self, xp: Any, weights: Weights, observations: Any, noise: Any) -> Any:
-        """Actions for observations [n, S], of weights laid out as the policy's own; `noise` [n, A] or None. Pure."""
+        """Actions for observations [n, S], of weights laid out as the policy's own; `noise` [n, A] or None. Pure. To
+        noise of several draws, [K, n, A], there are as many actions, and the network is asked once."""
 
     def hidden(self, xp: Any, weights: Weights, observations: Any) -> Any:
         """The last hidden layer, [n, d]."""
@@ -97,10 +98,15 @@ class NetworkPolicy(Policy):
     def sample(self, observations: Singles, rng: np.random.Generator) -> AnyArray:
         return np.asarray(self.act(np, self.weights, observations, self._drawn(rng, len(observations))))
 
-    def _drawn(self, rng: np.random.Generator, count: int) -> AnyArray | None:
+    def draws(self, observations: Singles, count: int, rng: np.random.Generator) -> Iterable[AnyArray]:
+        if self.deterministic or type(self).sample is not NetworkPolicy.sample:
+            return super().draws(observations, count, rng)
+        return np.asarray(self.act(np, self.weights, observations, self._drawn(rng, count, len(observations))))
+
+    def _drawn(self, rng: np.random.Generator, *rows: int) -> AnyArray | None:
         if self.deterministic:
             return None
-        shape = (count, self.action_size or 0)
+        shape = (*rows, self.action_size or 0)
         return rng.gumbel(size=shape) if self.noise == "gumbel" else rng.standard_normal(shape, np.float32)
 
     def compiled(self) -> "CompiledPolicy":

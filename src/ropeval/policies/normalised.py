@@ -1,6 +1,7 @@
 """A policy that sees normalised observations, although it is asked with raw ones."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,9 @@ class NormalisedPolicy(Policy):
 
     def sample(self, observations: Singles, rng: np.random.Generator) -> AnyArray:
         return self.inside.sample(self.statistics.apply(observations), rng)
+
+    def draws(self, observations: Singles, count: int, rng: np.random.Generator) -> Iterable[AnyArray]:
+        return self.inside.draws(self.statistics.apply(observations), count, rng)
 
     @property
     def has_log_prob(self) -> bool:

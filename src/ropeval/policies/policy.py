@@ -2,7 +2,7 @@
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -49,6 +49,10 @@ class Policy(ABC):
     @abstractmethod
     def sample(self, observations: Singles, rng: np.random.Generator) -> AnyArray:
         """Raw observations [n, S] → actions [n, A], or [n] integers where actions are discrete."""
+
+    def draws(self, observations: Singles, count: int, rng: np.random.Generator) -> Iterable[AnyArray]:
+        """What `sample` gives when it is asked so often; subclasses may know a shorter way to the same bits."""
+        return [self.sample(observations, rng) for _ in range(count)]
 
     def log_prob(self, observations: Singles, actions: AnyArray) -> Floats:
         """log π(a|s) of given actions, [n]; subclasses that know it say so by overriding this."""
@@ -165,7 +169,7 @@ def draw_in_blocks(policy: Policy, observations: Singles, count: int, rng: np.ra
     for start in range(0, len(observations), BATCH):
         batch = observations[start : start + BATCH]
         with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused, and says so
-            draws = [_checked(policy, policy.sample(batch, rng), batch) for _ in range(count)]
+            draws = [_checked(policy, drawn, batch) for drawn in policy.draws(batch, count, rng)]
         yield np.stack(draws, axis=1)
         release(observations)  # where they are mapped, the pages need not be kept
 

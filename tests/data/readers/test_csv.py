@@ -34,6 +34,31 @@ def test_integers_for_long_and_then_a_fraction(tmp_path):
     assert (len(log), log.observations[-1, 0], log.rewards[-1]) == (steps, 0.5, 0.25)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1", "2", "3", "4.5"],
+        ["1", "2", "3", "high"],
+        ["", "", "7", "8"],
+        ["", "", "low", "high"],
+        ["low", "high", "3", "4"],
+        ["true", "false", "true", "no"],
+        ["2024-01-01", "2024-01-02", "never", "2024-01-03"],
+        ["2024-01-01", "2024-01-02", "2024-01-03 10:00", "2024-01-04"],
+        ["1", "2", "99999999999999999999", "4"],
+    ],
+)
+def test_what_a_column_holds_is_what_all_its_rows_say(values, tmp_path, monkeypatch):
+    (tmp_path / "log.csv").write_text("\n".join(["a,b", *(f"{value},1" for value in values)]))
+    selected = []
+    monkeypatch.setattr(csv, "from_table", lambda names, select, *_: selected.append(select(names)))
+    for looked_at in (2, 100):
+        monkeypatch.setattr(csv, "LOOKED_AT", looked_at)
+        list(csv.read(tmp_path / "log.csv", {}))
+    assert selected[0].equals(selected[1])
+    assert selected[0].schema == selected[1].schema
+
+
 def test_a_column_that_is_there_twice_is_not_chosen_among(tmp_path):
     path = logs.write_csv(tmp_path, logs.make_columns())
     content = path.read_text()

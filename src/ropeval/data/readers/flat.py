@@ -27,13 +27,14 @@ def read_in_parts(read: ReadRows, names: Iterable[str], steps: int, mapped: Mapp
         return {name: read(name, rows) for name in names} | {name: flags[rows] for name, flags in said.items()}
 
     if "episode_ids" in names or steps <= PART:
-        yield Dataset.from_columns(columns(slice(0, steps)), name=source)
+        yield Dataset.from_columns(columns(slice(0, steps)), name=source, given=True)
         return
     flags = [said[n] if n in said else read(n, slice(0, steps)) for n in ("terminations", "truncations")]
     cuts = np.flatnonzero((flags[0].reshape(-1) != 0) | (flags[1].reshape(-1) != 0)) + 1  # ends of episodes
     start = 0
     while start < steps:
-        place = np.searchsorted(cuts, start + PART)
-        end = int(cuts[place]) if place < len(cuts) else steps
-        yield Dataset.from_columns(columns(slice(start, end)), name=f"{source} (from row {start:,} on)")
+        cut = np.searchsorted(cuts, start + PART)
+        end = int(cuts[cut]) if cut < len(cuts) else steps
+        place = f"{source} (from row {start:,} on)"
+        yield Dataset.from_columns(columns(slice(start, end)), name=place, given=True)
         start = end

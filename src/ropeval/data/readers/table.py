@@ -5,7 +5,7 @@ column of lists. Episodes are told apart by `episode_ids` and ordered by `time`;
 counts. Actions in words become numbers, in the order of `action_names`, or else of the alphabet.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from ropeval.errors import UserError, first_line
 VECTORS = ("observations", "next_observations", "actions")
 TRUE, FALSE = ("true", "yes", "y", "t", "1"), ("false", "no", "n", "f", "0", "")
 MAX_CATEGORIES = 1000
+CACHED = 1 << 12  # rows of a matrix that are filled at a time
 
 
 def from_table(names: list[str], select: Callable[[list[str]], Any], mapped: Mapped, source: str) -> Dataset:
@@ -58,7 +59,7 @@ def from_table(names: list[str], select: Callable[[list[str]], Any], mapped: Map
     actions = found["actions"]
     if len(actions) > 1 and all(frame[key].dtype.is_integer() for key in actions):
         notices.append(f"actions are {len(actions)} columns of integers and are taken as continuous numbers")
-    log = Dataset.from_columns(columns | said_columns(mapped, frame.height), source, notices)
+    log = Dataset.from_columns(columns | said_columns(mapped, frame.height), source, notices, given=True)
     if words is None and len(actions) == log.actions.shape[-1] and log.num_actions is None:
         words = actions
     seen = found["observations"]
@@ -71,7 +72,7 @@ def _episode_ids(series: Any, source: str) -> NDArray[Any]:
     if empty.any():
         row = int(empty.arg_max() or 0)
         raise UserError(f"{source}: {series.name} (episode_ids) is empty in row {row}; every step needs its episode")
-    return np.asarray(series.rank("dense").to_numpy())
+    return np.asarray((series if series.dtype.is_integer() else series.rank("dense")).to_numpy())
 
 
 @contextmanager
@@ -91,6 +92,8 @@ def _ordered(frame: Any, found: Mapping[str, list[str]], source: str, notices: l
     if "episode_ids" not in found:
         raise UserError(f"{source}: {time} (time) orders the steps of an episode, but there is no column episode_ids")
     episode = found["episode_ids"][0]
+    if _in_order(frame[episode], frame[time]):
+        return frame
     twice = frame.select([episode, time]).is_duplicated()
     if twice.any():
         row = frame.filter(twice).row(0, named=True)
@@ -108,6 +111,15 @@ def _ordered(frame: Any, found: Mapping[str, list[str]], source: str, notices: l
     return ordered
 
 
+def _in_order(episode: Any, time: Any) -> bool:
+    """Whether every episode stands in one piece, its times ascending; most tables are so, and need no sorting."""
+    begins = episode != episode.shift(1)
+    ascending = (begins | (time > time.shift(1)))[1:]
+    if episode.null_count() or time.null_count() or not ascending.all():
+        return False
+    return bool(1 + begins[1:].sum() == episode.n_unique())
+
+
 def _vector(frame: Any, name: str, keys: list[str], source: str) -> NDArray[Any]:
     """[N, size], or [N] where one column of integers holds discrete actions."""
     first = frame[keys[0]]
@@ -116,7 +128,20 @@ def _vector(frame: Any, name: str, keys: list[str], source: str) -> NDArray[Any]
     if name == "actions" and len(keys) == 1 and first.dtype.is_integer():
         _refuse_empty(first, source)
         return np.asarray(first.to_numpy())
-    return np.stack([_numbers(frame[key], name, source) for key in keys], axis=1)
+    return side_by_side([_numbers(frame[key], name, source) for key in keys])
+
+
+def side_by_side(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """[N, size] as float32, some rows at a time, which stay in the processor's cache. Where that is too small for a
+    number, as they are: whoever checks them can say what was found."""
+    result = np.empty((len(columns[0]), len(columns)), np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, len(result), CACHED):
+            rows = slice(start, start + CACHED)
+            for place, column in enumerate(columns):
+                result[rows, place] = column[rows]
+        finite = np.isfinite(result.max() - result.min())
+    return result if finite else np.stack(columns, axis=1)
 
 
 def _lists(series: Any, name: str, source: str) -> NDArray[Any]:
@@ -162,6 +187,8 @@ def _listed(words: list[str]) -> str:
 
 
 def _numbers(series: Any, name: str, source: str) -> NDArray[Any]:
+    if str(series.dtype) == "Float32":
+        return np.asarray(series.to_numpy())
     if series.dtype.is_numeric() or str(series.dtype) == "Boolean":
         return np.asarray(series.cast(float).to_numpy())  # empty cells become nan, which is refused by row
     shown = series.drop_nulls().head(1).to_list()
@@ -173,6 +200,8 @@ def _numbers(series: Any, name: str, source: str) -> NDArray[Any]:
 
 
 def _flags(series: Any, name: str, source: str) -> NDArray[Any]:
+    if str(series.dtype) == "Boolean" and not series.null_count():
+        return np.asarray(series.to_numpy())
     if str(series.dtype) != "String":
         return _numbers(series, name, source)
     words = series.str.to_lowercase().str.strip_chars()

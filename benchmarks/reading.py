@@ -1,0 +1,140 @@
+"""How long a log takes to read, beside the libraries that decode it: polars and h5py, bare, the same columns.
+
+    python -m benchmarks.reading                      2 million rows
+    python -m benchmarks.reading --millions 20        about 2 GB per file in the folder of TMPDIR
+
+The log is made up: 11 observations, 3 actions, episodes of 1,000 steps (as Hopper's), float32; HDF5 as it is, and
+compressed as D4RL's files are. Every reading is a
+process of its own, the file in the machine's cache; the best of some is kept. The bare ones end with arrays of NumPy,
+a matrix of the observations and one of the actions among them. ropeval's also check every value, order the episodes and
+find every step's successor; HDF5 and Parquet it reads in a process that may die of them. The seconds of imports are
+taken off on either side. CPU seconds hold those of children.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.time_to_answer import HERE, hardware
+
+KINDS = {"csv": "polars", "parquet": "polars", "hdf5": "h5py", "gzip.hdf5": "h5py"}  # and who reads them
+INSIDE = "--inside"
+OBSERVATIONS, ACTIONS, LENGTH = 11, 3, 1_000
+STATES = [f"observations_{i}" for i in range(OBSERVATIONS)]
+MOVES = [f"actions_{i}" for i in range(ACTIONS)]
+FLAGS = ["terminations", "truncations"]
+
+
+def make_files(folder: Path, rows: int, kinds: list[str]) -> None:
+    import h5py
+    import numpy as np
+    import polars
+
+    rng = np.random.default_rng(0)
+    states, moves = (rng.standard_normal((rows, width), np.float32) for width in (OBSERVATIONS, ACTIONS))
+    ends = (np.arange(1, rows + 1) % LENGTH == 0) | (np.arange(1, rows + 1) == rows)
+    flags = {"terminations": ends & (np.arange(rows) // LENGTH % 2 == 0)}
+    flags["truncations"] = ends & ~flags["terminations"]
+    rewards = rng.standard_normal(rows, np.float32)
+    for kind in (kind for kind in kinds if kind.endswith("hdf5")):
+        with h5py.File(folder / f"log.{kind}", "w") as file:
+            for name, values in {"observations": states, "actions": moves, "rewards": rewards, **flags}.items():
+                file.create_dataset(name, data=values, compression="gzip" if kind.startswith("gzip") else None)
+    numbers = dict(zip([*STATES, *MOVES], [*states.T, *moves.T], strict=True))
+    frame = polars.DataFrame({**numbers, "rewards": rewards, **flags})
+    if "parquet" in kinds:
+        frame.write_parquet(folder / "log.parquet")
+    if "csv" in kinds:
+        frame.write_csv(folder / "log.csv")
+
+
+# --- in a process of its own ----------------------------------------------------------------------------------
+
+
+def read_bare(path: Path) -> Any:
+    """What anybody would write who wants the columns as arrays."""
+    if path.suffix == ".hdf5":
+        import h5py
+
+        with h5py.File(path) as file:
+            return {name: file[name][:] for name in ("observations", "actions", "rewards", *FLAGS)}
+    import polars
+
+    names = [*STATES, *MOVES, "rewards", *FLAGS]
+    frame = (polars.read_csv if path.suffix == ".csv" else polars.read_parquet)(path, columns=names)
+    states, moves = frame.select(STATES).to_numpy(), frame.select(MOVES).to_numpy()
+    return states, moves, *(frame[name].to_numpy() for name in ("rewards", *FLAGS))
+
+
+def read_ours(path: Path) -> Any:
+    from ropeval.data import load_dataset
+
+    return load_dataset(path)
+
+
+def inside(who: str, path: Path) -> None:
+    import h5py  # noqa: F401  imports are not what is measured
+    import polars  # noqa: F401
+
+    import ropeval.data.formats  # noqa: F401
+
+    began, before = time.perf_counter(), cpu_seconds()
+    held = (read_ours if who == "ropeval" else read_bare)(path)
+    wall, cpu = time.perf_counter() - began, cpu_seconds() - before
+    peak = max(resource.getrusage(of).ru_maxrss for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    del held
+    print(json.dumps({"seconds": wall, "cpu_seconds": cpu, "peak_gb": peak * 1024 / 1e9}))
+
+
+def cpu_seconds() -> float:
+    used = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+# --- outside --------------------------------------------------------------------------------------------------
+
+
+def best(who: str, path: Path, times: int) -> dict[str, float]:
+    """The least of each number."""
+    command = [sys.executable, "-m", "benchmarks.reading", INSIDE, who, str(path)]
+    found = [
+        json.loads(subprocess.run(command, check=True, capture_output=True, cwd=HERE.parent).stdout)
+        for _ in range(times)
+    ]
+    return {name: round(min(one[name] for one in found), 3) for name in found[0]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--millions", type=float, default=2.0, help="of rows")
+    parser.add_argument("--times", type=int, default=3, help="each reading; the best is kept")
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=list(KINDS))
+    parser.add_argument("--save", type=Path, default=HERE / "results" / "reading.json")
+    chosen = parser.parse_args()
+    rows = round(chosen.millions * 1e6)
+    known = json.loads(chosen.save.read_text())["rows"] if chosen.save.exists() else []
+    by_case = {(row["rows"], row["file"]): row for row in known}
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as place:
+        make_files(Path(place), rows, chosen.kinds)
+        for kind in chosen.kinds:
+            path = Path(place) / f"log.{kind}"
+            bare, ours = best(KINDS[kind], path, chosen.times), best("ropeval", path, chosen.times)
+            ratios = {name: round(ours[name] / bare[name], 2) for name in ours}
+            row = {"rows": rows, "file": kind, "mb": path.stat().st_size // 10**6, KINDS[kind]: bare, "ropeval": ours}
+            by_case[rows, kind] = {**row, "ratio": ratios, "load_average": os.getloadavg()[0], "about": hardware()}
+            print(json.dumps({**row, "ratio": ratios}), flush=True)
+    chosen.save.write_text(json.dumps({"rows": [by_case[case] for case in sorted(by_case)]}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == [INSIDE]:
+        inside(sys.argv[2], Path(sys.argv[3]))
+    else:
+        main()
