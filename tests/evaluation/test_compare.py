@@ -58,6 +58,7 @@ def test_logs_and_policies_by_their_paths(log, tmp_path, monkeypatch):
         (right, {"method": "fqe"}, "compare takes methods"),
         (right, {"methods": ["absent"]}, "unknown method 'absent'"),
         (right, {"gama": 0.5}, "unknown option 'gama'"),
+        (right, {"truth": {"rihgt": 1.0}}, "truth: it holds no value for 'right'; found rihgt"),
         (right, {"columns": ["rewards=r"]}, "give them to load_dataset"),
     ],
 )

@@ -77,6 +77,7 @@ def test_functions_policies_words_and_names_in_python():
     ("given", "message"),
     [
         ([], "none is given"),
+        ({}, "none is given"),
         (3, "found int; give a Policy, a function"),
         ([UniformPolicy], "found ABCMeta"),
         ({"a": ["uniform"]}, "found list"),

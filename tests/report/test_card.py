@@ -51,6 +51,14 @@ def test_what_to_do_next_follows_what_was_found(found, words):
     assert words in next_step(found)
 
 
+def test_a_guess_contradicts_nobody():
+    best = with_chance(0.97, Finding("disagreement", "warning", "x contradicts y", "", {"lspe": 1.0}))
+    other = replace(estimate("new", "lspe", 1.0), verdict=Verdict("guess", "it left the log"))
+    assert "The log speaks for new" in next_step(best, [best, other])
+    relied = replace(other, verdict=Verdict("supported", "the log shows it"))
+    assert "contradict each other" in next_step(best, [best, relied])
+
+
 def test_advice_follows_and_many_findings_leave_room_for_the_rest():
     many = [Finding(f"f{i}", "warning", f"finding {i}", f"do {i}") for i in range(7)]
     card = make_card(Outcome([with_chance(0.97, *many)]))

@@ -35,7 +35,7 @@ def test_what_is_printed_is_what_is_there(summary):
     assert "12 in 3 episodes" in text
     assert "4 … 4, median 4, mean 4.0" in text
     assert "1 terminated, 2 truncated" in text
-    assert "none: methods that weight by them fit the behaviour policy first" in text
+    assert "none: methods that weight by them fit the behaviour first" in text
 
 
 def test_as_json_nothing_is_lost(summary, columns):

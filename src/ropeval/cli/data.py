@@ -141,5 +141,5 @@ def check(log: LogArgument, columns: ColumnsOption = None) -> None:
         say(f"note: {notice}")
     for warning in warnings:
         say(f"warning: {warning}")
-    print("no objections" if not warnings else f"{len(warnings)} warnings")
+    print(f"{len(warnings)} warning{'s' * (len(warnings) > 1)}" if warnings else "no objections")
     sys.exit(1 if warnings else 0)

@@ -139,7 +139,13 @@ def missing_message(source: str, missing: Sequence[str], available: Sequence[str
             f"Give episode_ids, so that the ends of episodes can be seen, or --columns truncations={NEVER} if no "
             "episode was ever cut off"
         )
-    return text + f"The names are Minari's; map your own with --columns {missing[0]}=YOUR_COLUMN"
+    text += (
+        f"The names are Minari's; map your own with --columns {missing[0]}=YOUR_COLUMN (in Python: load_dataset(LOG, "
+        f'columns={{"{missing[0]}": "YOUR_COLUMN"}}))'
+    )
+    if "terminations" not in missing:
+        return text
+    return text + f"; terminations={NEVER}: no episode ends by itself; terminations={ALWAYS}: every row is one"
 
 
 def check_found(

@@ -9,7 +9,7 @@ from typing import Any
 from ropeval.data import LogLike, load_dataset
 from ropeval.errors import UserError
 from ropeval.evaluation.options import DEFAULT_METHODS, make_options, takes_options
-from ropeval.evaluation.rank import Truth
+from ropeval.evaluation.rank import Truth, checked_truth
 from ropeval.evaluation.result import Estimate, Ranking
 from ropeval.evaluation.result_folder import ResultFolder
 from ropeval.evaluation.session import Report, Session, rankings, run_session
@@ -88,9 +88,10 @@ def compare(
     if chosen.columns:
         raise UserError("columns: give them to load_dataset")
     session = Session(load_dataset(log), load_policies(policies), chosen)
+    known = checked_truth(truth, [policy.name for policy in session.policies], "truth") if truth is not None else None
     bar = progress_bar(progress if report is None else False, session.questions)
     with tempfile.TemporaryDirectory(prefix="ropeval-") as place, bar as shown:
         folder = ResultFolder(Path(place) / "run")
         with folder.writing(session.about()):
             results = run_session(session, folder, shown or report)
-            return Comparison(results, rankings(session, results, folder, truth), truth)
+            return Comparison(results, rankings(session, results, folder, known), known)

@@ -14,11 +14,14 @@ values V and estimates V̂ of the policies:
     normalised_regret@k     the same as a share of max V − min V
 """
 
+import sys
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.errors import UserError
 from ropeval.evaluation.interval import TAIL
 from ropeval.evaluation.result import Estimate, Ranking
 
@@ -27,6 +30,22 @@ Truth = Mapping[str, float]  # policy -> true value
 ENOUGH = int(TAIL / 0.025)  # replicates from which on shares are probabilities
 DRAWS = 20_000  # from which shares are counted
 TOP = (1, 3, 5)
+LARGEST = sys.float_info.max  # JSON has larger numbers
+
+
+def checked_truth(given: Any, policies: Sequence[str], source: str) -> dict[str, float]:
+    """True values of some of the policies; refused where they are of none."""
+    if not isinstance(given, Mapping):
+        raise UserError(f'{source}: expected an object of names and values, for example {{"policy": 12.3}}')
+    for name, value in given.items():
+        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not number or not -LARGEST <= value <= LARGEST:
+            raise UserError(f"{source}: the true value of {name!r} is {value!r}; it must be a finite number")
+    found = {name: float(given[name]) for name in policies if name in given}
+    if not found:
+        names, known = ", ".join(map(repr, policies)), ", ".join(map(str, given)) or "nothing"
+        raise UserError(f"{source}: it holds no value for {names}; found {known}")
+    return found
 
 
 def rank(results: Sequence[Estimate], episodes: int, truth: Truth | None = None) -> list[Ranking]:

@@ -19,11 +19,11 @@ def load_policies(given: Policies) -> list[Policy]:
 
     Files of the same name in different folders are told apart by their folders: `run1/best_model`, `run2/best_model`.
     """
+    if isinstance(given, Mapping | Sequence) and not given:
+        raise UserError("policies: none is given; what should be judged?")
     if isinstance(given, Mapping):
         return [as_policy(policy).named(str(name)) for name, policy in given.items()]
     many = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    if not many:
-        raise UserError("policies: none is given; what should be judged?")
     policies = [as_policy(one) for one in many]
     alike: dict[str, dict[int, Path]] = {}  # name -> place -> folder, of those that are called after their files
     for place, (policy, one) in enumerate(zip(policies, many, strict=True)):

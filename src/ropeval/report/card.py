@@ -3,16 +3,18 @@
 One page of paper, without pictures. It says less than the page of the run and nothing else.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ropeval.errors import UserError
 from ropeval.evaluation.result import Estimate, Finding
+from ropeval.evaluation.verdict.one_answer import Answer
 from ropeval.files import write_text
 from ropeval.report.escape import markdown
 from ropeval.report.html import Note, Page
 from ropeval.report.labels import number, shown
-from ropeval.report.run_page.headline import answer, best_first, headline_method
+from ropeval.report.run_page.headline import answer, guesses, headline_answers, headline_method
 from ropeval.report.run_page.outcome import Outcome, facts, findings, read_outcome
 from ropeval.report.table import Cell, Table, Value
 from ropeval.report.typeset import to_markdown
@@ -49,19 +51,18 @@ def write_card(folder: Path, out: Path | None = None) -> Path:
 
 
 def make_card(outcome: Outcome) -> Card:
-    method = headline_method(outcome)
-    ranked = [e for e in best_first(outcome.estimates) if e.method == method]
-    best = next((e for e in ranked if e.value is not None), None)
+    found, method = headline_answers(outcome), headline_method(outcome)
+    best = next((e for e in outcome.of(found[0].policy) if e.method == method), None) if found else None
     told = [] if best is None else [f for f in findings(best) if f.severity != "note"]
     title = f"May {shown(best.policy)} replace what was done?" if best else "No policy could be judged"
     return Card(
-        title, answer(outcome), facts(outcome, members=False), _table(ranked[:MOST_POLICIES], method or ""),
-        told[:MOST_FINDINGS], max(0, len(told) - MOST_FINDINGS), next_step(best),
+        title, answer(outcome), facts(outcome, members=False), _table(found[:MOST_POLICIES], outcome),
+        told[:MOST_FINDINGS], max(0, len(told) - MOST_FINDINGS), next_step(best, outcome.estimates),
     )  # fmt: skip
 
 
-def next_step(best: Estimate | None) -> str:
-    """What the number is good for."""
+def next_step(best: Estimate | None, estimates: Sequence[Estimate] = ()) -> str:
+    """What the number is good for. What is itself a guess contradicts nobody."""
     if best is None:
         return "Decide nothing on this log: every estimate diverged. The page of the run says why."
     found = findings(best)
@@ -70,7 +71,8 @@ def next_step(best: Estimate | None) -> str:
         return "Do not decide on this number: something severe speaks against it."
     if best.verdict is not None and best.verdict.word == "guess":
         return f"Do not decide on this number: it is a guess, since {best.verdict.reason}."
-    if any(f.code == "disagreement" for f in found):
+    guessed = guesses([e for e in estimates if e.policy == best.policy])
+    if any(f.code == "disagreement" and not (f.numbers and guessed >= set(f.numbers)) for f in found):
         return f"Methods contradict each other about {best.policy}: do not decide before it is clear which is right."
     if better is None:
         return "How sure the number is was not measured: evaluate again with resampling before deciding."
@@ -81,14 +83,21 @@ def next_step(best: Estimate | None) -> str:
     return f"The log does not tell whether {best.policy} is better than what was done: collect more episodes."
 
 
-def _table(ranked: list[Estimate], method: str) -> Table:
+def _table(found: list[Answer], outcome: Outcome) -> Table:
     rows: list[list[Cell | Value]] = []
-    for e in ranked:
-        interval = f"{number(e.interval.low)} to {number(e.interval.high)}" if e.interval else "–"
-        versus = versus_cell(e)
-        over = f"{versus.text} ({versus.below})" if versus.below else versus.text
-        rows.append([shown(e.policy), e.without_value if e.value is None else number(e.value), interval, over])
-    return Table(["policy", f"value by {method}", "interval", "over the log, p of being better"], rows, left=1)
+    for one in found:
+        method = max(one.methods, key=lambda name: one.methods[name])
+        versus = versus_cell(next(e for e in outcome.of(one.policy) if e.method == method))
+        rows.append(
+            [
+                shown(one.policy),
+                number(one.value),
+                "–" if one.low is None or one.high is None else f"{number(one.low)} to {number(one.high)}",
+                one.verdict.word if one.verdict else "–",
+                f"{versus.text} ({versus.below})" if versus.below else versus.text,
+            ]
+        )
+    return Table(["policy", "value", "interval", "verdict", "over the log, p of being better"], rows, left=1)
 
 
 def to_page(card: Card) -> Page:

@@ -37,7 +37,7 @@ def print_summary(name: str, kind: str, summary: Summary, console: Console) -> N
 def _facts(summary: Summary) -> list[tuple[str, str]]:
     n, r = summary.lengths, summary.returns
     ends = f"{summary.terminated:,} terminated, {summary.truncated:,} truncated"
-    fitted = "none: methods that weight by them fit the behaviour policy first"
+    fitted = "none: methods that weight by them fit the behaviour first"
     return [
         ("steps", f"{summary.steps:,} in {summary.episodes:,} episodes"),
         ("episode length", f"{n.min():,} … {n.max():,}, median {np.median(n):,.0f}, mean {n.mean():,.1f}"),

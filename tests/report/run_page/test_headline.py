@@ -1,6 +1,8 @@
 """The one sentence: small rules with exact answers."""
 
-from ropeval.evaluation.result import Finding, Ranking
+from dataclasses import replace
+
+from ropeval.evaluation.result import Finding, Ranking, Verdict
 from ropeval.report.run_page import Outcome
 from ropeval.report.run_page.headline import answer, headline_method
 from tests.report.outcomes import estimate, estimates
@@ -31,6 +33,12 @@ def test_who_contradicts_more_speaks_less():
     collapsed = Finding("collapse", "severe", "m", "")
     doubtful = [estimate("p", "fqe", 1.0, against("lspe")), estimate("p", "lspe", 9.0, (*against("fqe"), collapsed))]
     assert answer(Outcome(doubtful)).endswith("; lspe contradicts it but has severe findings of its own.")
+    relied, guess = Verdict("supported", "the log shows it"), Verdict("guess", "it left the log")
+    judged = [
+        replace(estimate("p", "fqe", 1.0, against("lspe")), verdict=relied),
+        replace(estimate("p", "lspe", 9.0, against("fqe")), verdict=guess),
+    ]
+    assert answer(Outcome(judged)).endswith("; lspe contradicts it but is a guess itself.")
 
 
 def test_one_policy():

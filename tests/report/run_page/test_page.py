@@ -33,6 +33,20 @@ def test_every_section_and_every_description(page):
     assert len(ids) == len(set(ids))
 
 
+def test_a_value_is_said_as_it_is_discounted():
+    said = [run_page(Outcome([estimate("p", "fqe", 1.0)], {"gamma": gamma})).html() for gamma in (0.9, 1.0, 0.0)]
+    told = ("by the factor γ.", "all rewards counting alike.", "what one of its actions earns on average.")
+    assert all(words in html for html, words in zip(said, told, strict=True))
+
+
+def test_policies_stand_with_the_best_first_in_pictures_of_the_log_too(tmp_path):
+    run = folder(tmp_path / "run")
+    swapped = (run / "result.json").read_text(encoding="utf-8").replace('"left"', '"@"').replace('"right"', '"left"')
+    (run / "result.json").write_text(swapped.replace('"@"', '"right"'), encoding="utf-8")
+    maps = re.findall(r"<p class=\"title\">(\w+): \d+% outside", write_page(run).read_text(encoding="utf-8"))
+    assert maps == ["right", "left"]
+
+
 def test_one_file_beside_the_results_and_nothing_else(tmp_path, page):
     names = {p.name for p in (tmp_path / "run").iterdir()}
     assert names == {"curves.parquet", "result.json", "report.html", "run.json", "trust.json"}

@@ -54,6 +54,11 @@ def contradicting(estimate: Estimate) -> list[str]:
     return [name for f in findings(estimate) if f.code == "disagreement" for name in f.numbers]
 
 
+def guesses(estimates: Sequence[Estimate]) -> set[str]:
+    """The methods that have nothing but a guess."""
+    return {e.method for e in estimates if e.verdict and e.verdict.word == "guess"}
+
+
 def short_answer(outcome: Outcome) -> str:
     """The same in a line, for the top of a page that says the rest below: who, how much, and how far to rely on it."""
     found = headline_answers(outcome)
@@ -117,7 +122,10 @@ def _against(outcome: Outcome, best: Estimate) -> str:
         words.append(f"{' and '.join(told)} {'speaks' if alone else 'speak'} against it")
     if others:
         severe = {e.method for e in outcome.of(best.policy) if any(f.severity == SEVERITIES[0] for f in findings(e))}
-        one, doubtful = len(others) == 1, severe.issuperset(others)
-        own = f" but {'has' if one else 'have'} severe findings of {'its' if one else 'their'} own" if doubtful else ""
+        one, own = len(others) == 1, ""
+        if severe.issuperset(others):
+            own = f" but {'has' if one else 'have'} severe findings of {'its' if one else 'their'} own"
+        elif guesses(outcome.of(best.policy)).issuperset(others):
+            own = " but is a guess itself" if one else " but are guesses themselves"
         words.append(f"{' and '.join(others)} {'contradicts' if one else 'contradict'} it{own}")
     return ", and ".join(words) or "no warning speaks against it"

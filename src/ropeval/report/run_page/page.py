@@ -30,11 +30,18 @@ def write_page(folder: Path, truth: Mapping[str, float] | None = None, out: Path
     path = out or folder / NAME
     outcome = read_outcome(folder, truth)
     try:
-        html = run_page(replace(outcome, estimates=best_first(outcome.estimates))).html()
+        html = run_page(_arranged(outcome)).html()
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
         raise UserError(f"{folder}: its files are not what ropeval {__version__} writes ({error!r})") from error
     write_text(path, html)
     return path
+
+
+def _arranged(outcome: Outcome) -> Outcome:
+    """The best policy first, wherever policies stand in a row."""
+    ordered = replace(outcome, estimates=best_first(outcome.estimates))
+    places = {policy: place for place, policy in enumerate(ordered.policies)}
+    return replace(ordered, coverage=sorted(outcome.coverage, key=lambda c: places.get(c.policy, len(places))))
 
 
 def draw_curves(folder: Path) -> None:
@@ -65,10 +72,7 @@ def run_page(outcome: Outcome) -> Page:
 
 def _add_values(page: Page, outcome: Outcome) -> None:
     method = headline_method(outcome)
-    intro = (
-        "The value of a policy is what it earns on average from the start of an episode, every reward counting less "
-        "than the one before it by the factor γ."
-    )
+    intro = _value_in_words(outcome.about.get("gamma"))
     judged = any(e.verdict for e in outcome.estimates)
     if judged:
         intro = f"{answer(outcome)} {intro}"
@@ -84,6 +88,14 @@ def _add_values(page: Page, outcome: Outcome) -> None:
             "and policies. The expected error is what nine of ten estimates with the same verdict stayed below, as a "
             "share of the range of values that policies of a task have."
         ).table(verdicts_table(outcome))
+
+
+def _value_in_words(gamma: float | None) -> str:
+    if gamma == 0:
+        return "The value of a policy is what one of its actions earns on average."
+    less = "every reward counting less than the one before it by the factor γ"
+    earned = "The value of a policy is what it earns on average from the start of an episode"
+    return f"{earned}, {'all rewards counting alike' if gamma == 1 else less}."
 
 
 def _add_groups(page: Page, outcome: Outcome) -> None:
