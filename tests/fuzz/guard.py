@@ -68,6 +68,9 @@ def guarded() -> Iterator[None]:
     limit = space + ADDRESS_SPACE
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
     before = signal.signal(signal.SIGPROF, _late)
+    used = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
+    work = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (used + 2 * MAX_SECONDS, work[1]))  # ends what C code does not give back
     signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)  # of work: other processes on the machine do not count
     _watching.seen = None
     _watching.on = True
@@ -78,6 +81,7 @@ def guarded() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_CPU, work)
     if _watching.seen:  # it happened, and somebody caught the complaint
         raise Broken(_watching.seen)
     if _held()[2] > max(peak, now + MAX_BYTES):
