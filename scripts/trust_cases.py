@@ -212,6 +212,18 @@ def truncation() -> Case:
     )
 
 
+def clock() -> Case:
+    """A reward of 1 a step: (1 − 0.9²⁰)/(1 − 0.9) = 8.784 in the first case, 1/(1 − 0.9) = 10 in the second."""
+
+    def one_a_step(ends: bool) -> Estimate:
+        return lspe(push(reward=np.ones_like, ends=ends), pull(0.8))
+
+    return Case(
+        ("r = 1, all episodes end after 20 steps: the value is 8.784", one_a_step(ends=True)),
+        ("they are cut off there, and go on: the value is 10", one_a_step(ends=False)),
+    )
+
+
 def horizon() -> Case:
     return Case(
         ("γ = 0.99, episodes of 20 steps", lspe(push(), pull(0.8), 0.99)),
@@ -246,7 +258,7 @@ CASES: dict[str, Callable[[], Case]] = {  # by the code of the finding, for whic
     case.__name__.replace("_", "-"): case
     for case in (
         divergence, out_of_bounds, support, replay, collapse, coverage, effective_sample_size, not_converged,
-        bellman_residual, few_episodes, truncation, horizon, disagreement, method,
+        bellman_residual, few_episodes, truncation, clock, horizon, disagreement, method,
     )
 }  # fmt: skip
 

@@ -11,7 +11,15 @@ import polars
 import pytest
 
 from ropeval.errors import UserError
-from ropeval.files import locked, remove_leftovers, write_parquet, write_text
+from ropeval.files import (
+    locked,
+    put_folder,
+    remove_leftovers,
+    scratch_folder,
+    sole_writer,
+    write_parquet,
+    write_text,
+)
 
 HOLD = "import sys, time; from pathlib import Path; from ropeval.files import locked\n"
 HOLD += "with locked(Path(sys.argv[1])) as ours: print(ours, flush=True); time.sleep(60)"
@@ -89,3 +97,39 @@ def test_a_full_disk_is_a_full_disk_to_parquet_too(tmp_path, monkeypatch):
     with pytest.raises(UserError, match="the disk is full"):
         write_parquet(tmp_path / "b.parquet", polars.DataFrame({"a": [1, 2]}))
     assert [path.name for path in tmp_path.iterdir()] == ["a [1].parquet"]
+
+
+def test_a_second_writer_is_refused_or_waits_and_a_killed_ones_leavings_go(tmp_path):
+    target, other = tmp_path / "o[1].npz", ".o1.npz.abcdefgh.npz"
+    for name in (".o[1].npz.abcdefgh.npz", other):
+        (tmp_path / name).touch()
+    (scratch_folder(target) / "rewards.npy").touch()
+    with sole_writer(target):
+        assert {path.name for path in tmp_path.iterdir()} == {".o[1].npz.lock", other}
+        with pytest.raises(UserError, match="another process is writing it"), sole_writer(target, patience=0.1):
+            pass
+    assert [path.name for path in tmp_path.iterdir()] == [other]
+
+
+def test_a_folder_that_was_put_aside_comes_back(tmp_path, monkeypatch):
+    """Killed between the two renames that replace a folder by another."""
+    target, made, rename = tmp_path / "o", tmp_path / "new", Path.rename
+    for folder in (target, made):
+        folder.mkdir()
+        (folder / f"{folder.name}.npy").touch()
+
+    def killed(self, place):
+        if self == made:
+            raise KeyboardInterrupt
+        return rename(self, place)
+
+    monkeypatch.setattr(Path, "rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        put_folder(made, target)
+    assert not target.exists()
+    monkeypatch.setattr(Path, "rename", rename)
+    with sole_writer(target):
+        assert (target / "o.npy").exists()
+        put_folder(made, target)
+    assert [path.name for path in target.iterdir()] == ["new.npy"]
+    assert [path.name for path in tmp_path.iterdir()] == ["o"]

@@ -1,5 +1,7 @@
 """How many steps count, and every method's answer within them, against exact values of a finite MDP."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -103,8 +105,12 @@ def test_learned_methods_come_near_the_exact_value():
     log = CHAIN.log(150, length=12, log_probs=True)
     true = finite_value(mdp(), policy(0.7), STEPS, 1.0)
     small = {"steps": 300, "width": 16, "batch": 64, "learning_rate": 5e-3}
-    for method in ("wdr", "world"):
-        more = {"rollouts": 64} if method == "world" else {"clip_targets": True}
-        settings = {method: small | more}
+    more: dict[str, dict[str, Any]] = {
+        "wdr": {"clip_targets": True},
+        "world": {"rollouts": 64},
+        "fqe-horizon": {"tau": 0.1},
+    }
+    for method in more:
+        settings = {method: small | more[method]}
         found = ropeval.evaluate(log, CHAIN.policy(0.7), method, gamma=1.0, horizon=STEPS, members=2, settings=settings)
         assert found.value == pytest.approx(true, abs=0.15), method

@@ -25,6 +25,7 @@ from ropeval.encoders.similarity import (
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.learning.engine import Run, member_keys
 from ropeval.tabular import TabularMDP, rope
+from ropeval.tabular.recursion import float64
 from tests.problems import Chain, LinearQuadratic
 
 GAMMA, BETA, ONE = 0.9, jnp.asarray(0.7), jnp.asarray(1.0)
@@ -65,7 +66,7 @@ def test_the_expected_target_is_the_exact_operator(chain, encoded):
 
 
 def test_the_gradient_agrees_with_finite_differences():
-    with jax.enable_x64(True):
+    with float64():
         keys = jax.random.split(jax.random.key(1), 5)
         phi, fixed = (SimilarityNet(k, 3, 4, 8, 2) for k in keys[:2])
         phi, fixed = jax.tree.map(lambda a: a.astype(jnp.float64), (phi, fixed))

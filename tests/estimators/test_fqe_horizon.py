@@ -4,8 +4,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ropeval.estimators.fqe_horizon import MOST, FQEHorizonConfig, head_targets
+import ropeval
+from ropeval.estimators.fqe_horizon import MOST, FQEHorizonConfig, head_targets, some_head
 from ropeval.tabular.solve import action_values, policy_chain, state_values
+from tests.problems import Chain
 from tests.tabular.strategies import garnet
 
 
@@ -23,6 +25,30 @@ def test_every_head_is_the_value_of_its_horizon():
         expected = mdp.r + 0.9 * mdp.P @ value
         np.testing.assert_allclose(q[:, head].reshape(6, 2), expected, rtol=1e-5)
         value = mean.r + 0.9 * mean.P @ value
+
+
+def test_where_only_so_many_steps_count_every_head_is_their_exact_value_on_the_chain():
+    chain, right, heads = Chain(size=4), 0.7, 6
+    P, r = chain.tables()
+    pi, pairs, ends = np.array([1 - right, right]), P[:, :, :4].reshape(8, 4), P[:, :, 4].reshape(8)
+    reward, q = jnp.asarray(r.reshape(-1)), np.random.default_rng(0).normal(size=(8, heads))
+    mean = np.divide(pairs, 1 - ends[:, None], out=np.zeros_like(pairs), where=ends[:, None] < 1)
+    for _ in range(heads):
+        following = np.einsum("xs,a,sah->xh", mean, pi, q.reshape(4, 2, heads))  # where it goes on
+        q = np.asarray(head_targets(reward, jnp.asarray(0.9 * (1 - ends)), jnp.asarray(following), jnp.zeros(8)))
+    value = np.zeros(4)
+    for left in range(1, heads + 1):  # plain dynamic programming
+        exact = r + 0.9 * P[:, :, :4] @ value
+        np.testing.assert_allclose(some_head(jnp.asarray(q), jnp.int32(left)).reshape(4, 2), exact, atol=1e-5)
+        value = exact @ pi
+    assert not some_head(jnp.asarray(q), jnp.int32(0)).any()
+
+
+def test_a_setting_that_contradicts_the_question_is_refused():
+    with pytest.raises(ropeval.UserError, match="horizon is 7, but 3 steps count"):
+        ropeval.evaluate(
+            Chain().log(5), Chain.policy(0.7), "fqe-horizon", horizon=3, settings={"fqe-horizon": {"horizon": 7}}
+        )
 
 
 def test_with_the_policys_own_tail_every_head_is_its_value():

@@ -7,24 +7,25 @@ import pytest
 
 import ropeval
 from ropeval.data import make_problem
-from ropeval.estimators.fqe import fit_q, train_q
+from ropeval.data.transitions import Rows
+from ropeval.estimators import fqe
 from ropeval.estimators.off_policy_returns import (
     ReturnsConfig,
     carried,
     coefficients,
     make_learner,
     notes_on,
-    segment_return,
+    segment_returns,
 )
 from ropeval.evaluation.methods import make_method
 from ropeval.learning.batches import followed
-from ropeval.learning.engine import Run, member_keys
 from ropeval.policies import CallablePolicy
 from tests.problems import Chain, LinearQuadratic
 
 KINDS = ("retrace", "tree-backup", "q-lambda")
 RIGHT = 0.8
 PI = np.array([1 - RIGHT, RIGHT])
+of_segments = jax.jit(jax.vmap(segment_returns))
 
 
 def segments_of(data, length):
@@ -33,12 +34,12 @@ def segments_of(data, length):
 
 
 def returns(data, table, carry, gamma, length):
-    """G of every logged step, for q given as a table [S, A]."""
+    """G of every logged step, as the first of a segment, for q given as a table [S, A]."""
     rows = segments_of(data, length)
     state, following = data.observations.argmax(axis=1), data.next_observations.argmax(axis=1)
     discount = np.where(data.terminations, 0.0, gamma)
     columns = (data.rewards, discount, (table @ PI)[following], table[state, data.actions], carry)
-    return np.asarray(segment_return(*(jnp.asarray(column)[rows] for column in columns)))
+    return np.asarray(of_segments(*(jnp.asarray(column)[rows] for column in columns)))[:, 0]
 
 
 def sweep(data, table, carry, gamma, length):
@@ -102,7 +103,10 @@ def test_what_is_carried_stays_in_its_episode():
     steps, starts = np.arange(1.0, 7.0)[None], np.array([0, 3, 3, 6])
     np.testing.assert_array_equal(carried(steps, starts)[0], [2, 3, 0, 5, 6, 0])
     rows = followed(jnp.array([1, 2, 4]), jnp.asarray(starts), 3)
-    np.testing.assert_array_equal(rows, [[1, 2, 2], [2, 2, 2], [4, 5, 5]])
+    np.testing.assert_array_equal(rows, [[1, 2, 0], [2, 0, 1], [4, 5, 3]])  # from the beginning: nothing is carried
+    every = np.asarray(followed(jnp.arange(6), jnp.asarray(starts), 5))
+    for place in every.T:  # of a segment: each holds every row of the log once
+        np.testing.assert_array_equal(np.sort(place), np.arange(6))
 
 
 def test_where_nothing_is_carried_they_say_that_they_are_fqe():
@@ -116,21 +120,26 @@ def test_where_nothing_is_carried_they_say_that_they_are_fqe():
     problem = make_problem(data, lq.policy(0.5), 0.9)
     assert notes_on("retrace", problem, ReturnsConfig(), None, 0.5) == ()
     assert "reduces to fqe" in notes_on("retrace", problem, ReturnsConfig(segment=1), None, 0.5)[0]
+    bandit = make_problem(lq.log(5, length=1), lq.policy(0.5), 0.9)
+    assert "a single step" in notes_on("q-lambda", bandit, ReturnsConfig(), None, 1.0)[0]
 
 
-@pytest.mark.training
-def test_segments_with_nothing_carried_train_the_very_q_of_fqe():
-    problem = make_problem(LinearQuadratic().log(60), LinearQuadratic().policy(0.6), 0.9, draws=1)
-    config = ReturnsConfig(steps=60, width=8, batch=16, depth=1, learning_rate=1e-3, segment=3)
-    run = Run(member_keys(0, 1), part="q")
-    plain = fit_q(problem, config, run)
-    learner = make_learner(config, problem.transitions.dim, 0.9)
-    nothing = np.zeros((1, len(problem.dataset)))
-    ahead, with_traces = (
-        train_q(problem, config, run, learner, plain.value, plain.scale, carry) for carry in (nothing, nothing + 0.9)
-    )
-    np.testing.assert_allclose(ahead.on_initial(), plain.on_initial(), rtol=1e-4)
-    assert np.abs(with_traces.on_initial() - plain.on_initial()).max() > 1e-2
+def test_a_segment_with_nothing_carried_is_a_mini_batch_of_fqe():
+    """Also in the number of rows: a step costs no more pairs of q, and of q̄ the logged ones on top."""
+    rng = np.random.default_rng(0)
+    shapes = {"x": (5, 3, 2), "next_x": (5, 3, 4, 2), "reward": (5, 3), "discount": (5, 3), "next_weight": (5, 3, 4)}
+    ahead = Rows(**{name: jnp.asarray(rng.normal(size=shape)) for name, shape in shapes.items()})
+    flat = jax.tree.map(lambda a: a.reshape(15, *a.shape[2:]), ahead)
+    config = ReturnsConfig(width=8, depth=1, batch=16, segment=3)
+    key, hyper = jax.random.key(0), {"learning_rate": jnp.float32(1e-3)}
+    looking, plain = make_learner(config, 2, 0.9), fqe.make_learner(config, 2, 0.9)
+    assert (looking.rows, looking.segment) == (5, 3)
+    state = plain.init(key, hyper)
+    expected = float(jax.jit(plain.update)(state, flat, key, hyper)[1]["loss"])
+    update = jax.jit(looking.update)
+    losses = [float(update(state, ahead._replace(own=jnp.full((5, 3), c)), key, hyper)[1]["loss"]) for c in (0.0, 1.0)]
+    assert losses[0] == pytest.approx(expected, rel=1e-5)
+    assert losses[1] != pytest.approx(expected, rel=1e-2)
 
 
 def test_who_tells_no_probabilities_is_refused_where_they_are_asked_for():
@@ -144,14 +153,14 @@ def test_who_tells_no_probabilities_is_refused_where_they_are_asked_for():
     make_method("q-lambda").check(data, silent)
 
 
-def test_a_segment_return_is_that_of_a_plain_loop():
+def test_segment_returns_are_those_of_a_plain_loop():
     rng = np.random.default_rng(0)
-    r, d, v, q, c = (rng.normal(size=(4, 3)) for _ in range(5))
+    r, d, v, q, c = (rng.normal(size=4) for _ in range(5))
     plain = []
-    for i in range(4):  # q + Σ_k Π(γc) δ
-        weight, total = 1.0, q[i, 0]
-        for k in range(3):
-            total += weight * (r[i, k] + d[i, k] * v[i, k] - q[i, k])
-            weight *= d[i, k] * c[i, k]
+    for first in range(4):  # q + Σ_k Π(γc) δ
+        weight, total = 1.0, q[first]
+        for k in range(first, 4):
+            total += weight * (r[k] + d[k] * v[k] - q[k])
+            weight *= d[k] * c[k]
         plain.append(total)
-    np.testing.assert_allclose(jax.jit(segment_return)(r, d, v, q, c), plain, rtol=1e-4)
+    np.testing.assert_allclose(segment_returns(*map(jnp.asarray, (r, d, v, q, c))), plain, rtol=1e-4)

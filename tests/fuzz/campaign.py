@@ -13,6 +13,7 @@ import collections
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -67,14 +68,17 @@ def _work(folder: Path, seed: int, start: int, count: int, seconds: float) -> It
             command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=Path(__file__).resolve().parents[2],
             env=os.environ | {"RUST_BACKTRACE": "0"},
         )  # fmt: skip
-        with worker:
-            assert worker.stdout is not None
-            told: dict[str, Any] = {"next": start, "wrong": None}
-            for line in worker.stdout:
+        told: dict[str, Any] = {"next": start, "wrong": None}
+        try:
+            for line in worker.stdout or ():
                 told = json.loads(line)
                 if told["wrong"] is not None:
                     told["place"] = _current(folder)[1]
                 yield told
+            worker.wait()
+        finally:
+            worker.kill()
+            worker.wait()
     if worker.returncode == 0 or told["wrong"] is not None:
         return
     story = f"the process died with code {worker.returncode}: {said.read_text(errors='replace')[-2000:]}"
@@ -106,6 +110,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("fuzz-crashers"))
     parser.add_argument("--record", type=Path, help="keep counts here, and go on from them (with their seed)")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # with all that is cleared away on the way out
     record = Record.read(given.record, given.seed)
     print(f"seed {record.seed} from file {record.next:,} on, {given.seconds:g} s", flush=True)
     began = time.monotonic()

@@ -7,6 +7,7 @@ keeps a reader that goes far beyond from taking the machine with it.
 
 import codecs
 import contextlib
+import math
 import resource
 import signal
 import sys
@@ -68,6 +69,10 @@ def guarded() -> Iterator[None]:
     limit = space + ADDRESS_SPACE
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
     before = signal.signal(signal.SIGPROF, _late)
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    work = resource.getrlimit(resource.RLIMIT_CPU)
+    most = math.ceil(used + 2 * MAX_SECONDS) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (most, work[1]))  # ends C code that does not come back
     signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)  # of work: other processes on the machine do not count
     _watching.seen = None
     _watching.on = True
@@ -78,6 +83,7 @@ def guarded() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_CPU, work)
     if _watching.seen:  # it happened, and somebody caught the complaint
         raise Broken(_watching.seen)
     if _held()[2] > max(peak, now + MAX_BYTES):

@@ -17,7 +17,7 @@ class Record:
     next: int = 0  # the first file that was not read yet
     commits: collections.Counter[str] = field(default_factory=collections.Counter)  # files read, by state of the code
     outcomes: collections.Counter[str] = field(default_factory=collections.Counter)
-    stories: list[str] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)  # numbers of the files that broke a promise or killed a library
 
     @classmethod
     def read(cls, path: Path | None, seed: int) -> "Record":
@@ -32,14 +32,14 @@ class Record:
         self.commits[commit()] += told["next"] - self.next
         self.next = told["next"]
         self.outcomes.update(told["outcomes"])
-        self.stories += [told["wrong"]] if told["wrong"] else []
+        self.kept += [told["next"] - 1] if told["wrong"] else []
         if self.path is not None:
             held = {name: value for name, value in vars(self).items() if name != "path"}
             write_text(self.path, json.dumps(held, indent=1, sort_keys=True) + "\n")
 
     def summary(self) -> str:
         by_commit = ", ".join(f"{count:,} at {name}" for name, count in self.commits.items())
-        return f"{self.next:9,}  files in all, {len(self.stories)} kept ({by_commit})"
+        return f"{self.next:9,}  files in all, {len(self.kept)} kept ({by_commit})"
 
 
 def commit() -> str:

@@ -30,6 +30,7 @@ from tests.problems import Chain
 POLICIES = Path(__file__).resolve().parents[1] / "policies" / "files"
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "samples"  # d3rlpy wrote these
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "reference" / "policies"
+FOLDERS = ("columns", "minari", "minari-counted")
 LARGEST = 400_000  # bytes of a published policy: damage to a larger one is mostly damage to its numbers
 
 
@@ -130,10 +131,12 @@ def _logs(folder: Path) -> list[Seed]:
     with h5py.File(folder / "log.hdf5", "w") as file:
         for name, values in columns.items():
             file[{"terminations": "terminals", "truncations": "timeouts"}.get(name, name)] = values
-    _write_minari(folder / "minari", columns)
+    _write_minari(folder / "minari", columns, {"type": "Box", "dtype": "float32", "shape": [2]})
+    counted = columns | {"actions": rng.integers(0, 3, 20)}
+    _write_minari(folder / "minari-counted", counted, {"type": "Discrete", "n": 3, "start": 0})
     files = [folder / name for name in ("log.npz", "log.csv", "log.parquet", "log.hdf5")] + sorted(SAMPLES.glob("*.h5"))
     seeds = [Seed(f"{path.stem}{path.suffix}", {path.name: path.read_bytes()}, read_log) for path in files]
-    return [*seeds, *(Seed(name, _content(folder / name), read_log, is_folder=True) for name in ("columns", "minari"))]
+    return [*seeds, *(Seed(name, _content(folder / name), read_log, is_folder=True) for name in FOLDERS)]
 
 
 @cache
@@ -221,7 +224,7 @@ def _result(folder: Path) -> Seed:
     return Seed("result", _content(folder / "result"), read_result, is_folder=True)
 
 
-def _write_minari(folder: Path, columns: dict[str, np.ndarray]) -> None:
+def _write_minari(folder: Path, columns: dict[str, np.ndarray], actions: dict[str, Any]) -> None:
     """Four episodes in Minari's layout; the tests of the reader use Minari's own writer."""
     import h5py
 
@@ -235,12 +238,8 @@ def _write_minari(folder: Path, columns: dict[str, np.ndarray]) -> None:
             )
             for name in ("actions", "rewards", "terminations", "truncations"):
                 group[name] = columns[name][rows]
-    spaces = {
-        f"{name}_space": json.dumps(
-            {"type": "Box", "dtype": "float32", "shape": [size], "low": [-9] * size, "high": [9] * size}
-        )
-        for name, size in (("observation", 3), ("action", 2))
-    }
+    box = {"type": "Box", "dtype": "float32", "shape": [3], "low": [-9] * 3, "high": [9] * 3}
+    spaces = {"observation_space": json.dumps(box), "action_space": json.dumps(actions)}
     about = {"total_episodes": 4, "total_steps": 20, "data_format": "hdf5", "dataset_id": "a/b-v0"} | spaces
     (folder / "metadata.json").write_text(json.dumps(about))
 

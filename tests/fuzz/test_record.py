@@ -15,7 +15,7 @@ def test_counts_go_on_where_they_were_left(tmp_path):
     assert (second.seed, second.next) == (7, 1000)
     second.add(told(1500, "a story", read=500))
     held = Record.read(path, 9)
-    assert (held.next, held.outcomes, held.stories) == (1500, {"read": 900, "refused": 600}, ["a story"])
+    assert (held.next, held.outcomes, held.kept) == (1500, {"read": 900, "refused": 600}, [1499])
     assert held.commits.total() == 1500
     assert held.summary().split("(")[0] == "    1,500  files in all, 1 kept "
 

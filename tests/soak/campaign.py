@@ -50,6 +50,18 @@ def grown(rounds: list[Held]) -> list[str]:
     return found
 
 
+def per_hundred(rounds: list[Held]) -> dict[str, float]:
+    """How much each grows in 100 evaluations: a line through all rounds but the first third."""
+    late = rounds[len(rounds) // 3 :]
+    if len(late) < 2:
+        return {}
+    return {name: 100 * float(np.polyfit(range(len(late)), column, 1)[0]) for name, column in _columns(late).items()}
+
+
+def _columns(rounds: list[Held]) -> dict[str, list[int]]:
+    return dict(zip(Held._fields, map(list, zip(*rounds, strict=True)), strict=True))
+
+
 def one_round(number: int) -> None:
     """A log from Python, with another policy and seed every time; the shapes stay, so nothing is compiled anew."""
     import ropeval
@@ -95,6 +107,8 @@ def main() -> int:
         rounds = in_one_process(30 * given.minutes, temporary)
         for place in sorted({0, len(rounds) // 3, 2 * len(rounds) // 3, len(rounds) - 1}):
             print(f"round {place + 1:6,}: {rounds[place].memory / 2**20:8.1f} MB, {rounds[place]}", flush=True)
+        for what, more in per_hundred(rounds).items():
+            print(f"{what}: {more:+,.2f} {'bytes ' if what == 'memory' else ''}in 100 evaluations", flush=True)
         wrong = grown(rounds)
         count = in_many(30 * given.minutes, folder)
         left = [str(path) for path in temporary.iterdir()]

@@ -125,6 +125,8 @@ def main() -> int:
             wrong = trial(job, inputs, folder, faults, wholes[job.name])
             done[job.name] += 1
             done.update(str(fault).split(" ")[0] for fault in faults)
+            if sum(done.values()) % 10 == 0:
+                print(f"{deadline - time.monotonic():7.0f} s left; {dict(done)}", flush=True)
             if wrong:
                 story = f"{job.name}, {', '.join(map(str, faults))}: {wrong}"
                 stories.append(story)

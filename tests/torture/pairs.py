@@ -1,9 +1,8 @@
-"""Start the same command twice at the same moment, over and over: `make torture` ends with it, or
+"""Start the same command twice at the same moment, over and over:
 
     python -m tests.torture.pairs --times 30
 
-Each of the two does its work, or is refused in one line; one at least does it. What they leave is what one alone
-leaves.
+Each of the two does its work, or is refused in one line; one at least does it. They leave what one alone leaves.
 """
 
 import argparse
@@ -27,7 +26,6 @@ APART = (0.0, 0.0, 0.002, 0.01, 0.05, 0.2)  # seconds between the two
 def pair(job: Job, inputs: Path, folder: Path, apart: float, whole: Whole) -> str | None:
     """What is wrong with what two of them did, if anything is."""
     prepare(job, inputs, folder)
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder.with_name("compiled"))  # each pair fills its own
 
     def start(later: float) -> Ended:
         time.sleep(later)
@@ -53,7 +51,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     os.environ.update(ENVIRONMENT)
-    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     rng, stories = np.random.default_rng(given.seed), []
     for job in [job for job in JOBS if given.job in (None, job.name)]:
         with tempfile.TemporaryDirectory(prefix="ropeval-pairs-") as name:
@@ -62,9 +59,7 @@ def main() -> int:
             make_inputs(inputs)
             whole = undisturbed(job, inputs, Path(name))
             for number in range(given.times):
-                place = Path(name) / str(number)
-                place.mkdir()
-                wrong = pair(job, inputs, place / "trial", float(rng.choice(APART)), whole)
+                wrong = pair(job, inputs, Path(name) / str(number), float(rng.choice(APART)), whole)
                 if wrong:
                     stories.append(f"{job.name}: {wrong}")
                     print(f"WRONG {stories[-1]}", flush=True)

@@ -53,7 +53,7 @@ class Estimated:
 
     def answer(self, diverged: NDArray[np.bool_]) -> tuple[float | None, Floats]:
         """The estimate, None if all members [M] diverged; and what resampled logs make of it, [M] or [B]."""
-        good = self.values[~diverged]
+        good = self.values[~diverged & np.isfinite(self.values)]  # not finite: its log has none of the group's episodes
         if not len(good):
             return None, self.values * np.nan if self.replicates is None else self.replicates
         mean = float(good.mean())

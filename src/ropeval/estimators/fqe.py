@@ -120,10 +120,10 @@ def action_value(q: MLP, x: Float[Array, "*batch X"], gamma: float) -> Float[Arr
 def timed_value(q: MLP, x: Float[Array, "*batch X"], left: Int[Array, ""], gamma: float, horizon: int) -> Array:
     """q(s, a) for features of pairs, with so many steps to go."""
     share = jnp.broadcast_to(left / horizon, (*x.shape[:-1], 1)).astype(x.dtype)
-    return q(jnp.concatenate([x, share], axis=-1))[..., 0] * _reach(left, gamma)
+    return q(jnp.concatenate([x, share], axis=-1))[..., 0] * reach(left, gamma)
 
 
-def _reach(left: Array, gamma: float) -> Array:
+def reach(left: Array, gamma: float) -> Array:
     """Σ γ^t over the steps to go."""
     return left * 1.0 if gamma == 1.0 else (1.0 - gamma**left) / (1.0 - gamma)
 
@@ -150,9 +150,11 @@ def make_learner(
     def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper, key: Array) -> Float[Array, ""]:
         left = None if horizon is None else jax.random.randint(key, batch.reward.shape, 1, horizon + 1)
         after = None if left is None else left - 1
-        target = bootstrapped(lambda model, x: value(model, x, after), q_bar, batch)
+        target = batch.reward  # all there is, where γ is 0: what comes next need not be looked at
+        if gamma > 0.0:
+            target = bootstrapped(lambda model, x: value(model, x, after), q_bar, batch)
         if config.clip_targets:
-            part = 1.0 if left is None or horizon is None else _reach(left, gamma) / _reach(jnp.int32(horizon), gamma)
+            part = 1.0 if left is None or horizon is None else reach(left, gamma) / reach(jnp.int32(horizon), gamma)
             target = jnp.clip(target, low * part, high * part)
         return huber(target - value(q, batch.x, left), config.huber_delta).mean()
 
@@ -194,7 +196,7 @@ def td_learner(
         values = value(state.target, initial_x[::every])  # [episodes, K]
         return {"estimate": expected(values, None if weight is None else weight[::every]).mean()}
 
-    return descending(net, loss, probe, config, config.batch, segment)
+    return descending(net, loss, probe, config, max(1, config.batch // segment), segment)
 
 
 def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:

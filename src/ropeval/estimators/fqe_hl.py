@@ -8,6 +8,7 @@ allow. So q cannot leave them, whatever it bootstraps on; nor can the estimate, 
 everything that was logged, and then that is said. Every histogram starts as that of the log's returns.
 """
 
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Annotated, NamedTuple
 
@@ -19,7 +20,7 @@ from jaxtyping import Float
 from pydantic import Field, NonNegativeFloat
 
 from ropeval.data import Problem, Rows
-from ropeval.estimators.estimator import Estimated, Estimator
+from ropeval.estimators.estimator import Estimated, Estimator, averaged
 from ropeval.estimators.fitted_q import Value
 from ropeval.estimators.fqe import FAMILY, FQEConfig, bootstrapped, reward_unit, td_learner, train_q
 from ropeval.estimators.world.prepared import log_returns
@@ -106,12 +107,12 @@ def estimate(problem: Problem, config: FQEHLConfig, run: Run) -> Estimated:
     low, high, *_ = spanned
     learner = make_learner(config, problem.transitions.dim, spanned)
     fitted = train_q(problem, config, run, learner, value_function(low, high, config.bins), scale)
-    values = run.mean_over_episodes(fitted.on_initial())
-    place = (float(np.nanmean(values)) / scale - low) / (high - low)
+    found = averaged(run, fitted.on_initial(), trained=(fitted.trained,), q=fitted)
+    place = (float(np.nanmean(found.values)) / scale - low) / (high - low)
     notes: tuple[str, ...] = ()
     if not NEAR_THE_EDGE < place < 1 - NEAR_THE_EDGE:
         notes = ("the estimate lies at the edge of what the log's returns span, beyond which it cannot go",)
-    return Estimated(values, (fitted.trained,), notes, q=fitted, extras={"histogram": [low * scale, high * scale]})
+    return replace(found, warnings=notes, extras={"histogram": [low * scale, high * scale]})
 
 
 FQE_HL = Estimator(
@@ -122,4 +123,5 @@ FQE_HL = Estimator(
     takes_features=True,
     family=FAMILY,
     spread=("learning_rate",),
+    by_group=True,
 )

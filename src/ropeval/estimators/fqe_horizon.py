@@ -6,6 +6,8 @@
 q_h is the value of h steps of π_e, and from there on of what the log did (`log_value.py`): q_1 is a plain regression,
 q_2 rests on q_1, and so on. An error can be handed up the heads, H times at most, but cannot feed on itself. What it
 costs is the tail: π_e's steps beyond H count as the log's. γ^H says how much of the value that is.
+
+Where the question itself is about the first H steps, there are H heads, q̄_0 = 0, and nothing of the log's own is left.
 """
 
 import math
@@ -17,9 +19,10 @@ from jaxtyping import Float
 from pydantic import PositiveInt
 
 from ropeval.data import Log, Problem, Rows, expected
-from ropeval.estimators.estimator import Estimated, Estimator
+from ropeval.errors import UserError
+from ropeval.estimators.estimator import Estimated, Estimator, averaged
 from ropeval.estimators.fitted_q import Value
-from ropeval.estimators.fqe import FAMILY, FQEConfig, clip_bounds, reward_unit, td_learner, train_q
+from ropeval.estimators.fqe import FAMILY, FQEConfig, clip_bounds, reach, reward_unit, td_learner, train_q
 from ropeval.estimators.log_value import STATES_HELD, LogValue, LogValueConfig, log_value
 from ropeval.estimators.world.prepared import LOG_VALUE, log_value_steps
 from ropeval.learning.engine import Hyper, Learner, Run
@@ -31,7 +34,7 @@ LARGE_TAIL = 0.25
 
 
 class FQEHorizonConfig(FQEConfig):
-    horizon: PositiveInt | None = None  # H; None: twice 1/(1−γ), at most 256
+    horizon: PositiveInt | None = None  # H; None: the question's, or twice 1/(1−γ), at most 256
 
     def heads(self, gamma: float) -> int:
         return self.horizon or min(MOST, max(1, math.ceil(HORIZONS / (1.0 - gamma))))
@@ -43,56 +46,84 @@ class FQEHorizonConfig(FQEConfig):
 def head_targets(
     reward: Float[Array, " n"], discount: Float[Array, " n"], heads: Float[Array, "n H"], tail: Float[Array, " n"]
 ) -> Float[Array, "n H"]:
-    """r + γ·q_{h−1} for h = 1 … H, of the heads' expected values at s' and V_b(s')."""
+    """r + γ·q_{h−1} for h = 1 … H, of the heads' expected values at s' and V_b(s'), or 0."""
     before = jnp.concatenate([tail[:, None], heads[:, :-1]], axis=1)
     return reward[:, None] + discount[:, None] * before
 
 
-def head_values(q: MLP, x: Float[Array, "*batch X"], gamma: float) -> Float[Array, "*batch H"]:
-    return q(x) / (1.0 - gamma)
+def head_values(
+    q: MLP, x: Float[Array, "*batch X"], gamma: float, horizon: int | None = None
+) -> Float[Array, "*batch H"]:
+    """`horizon`: steps that count at all. A network of ordinary size then says what a step is worth, of h of them."""
+    if horizon is None:
+        return q(x) / (1.0 - gamma)
+    steps = reach(jnp.arange(1, horizon + 1), gamma)
+    return q(x) * steps.reshape((1,) * (x.ndim - 1) + (horizon,))
 
 
-def last_head(q: MLP, x: Float[Array, "*batch X"], gamma: float) -> Float[Array, "*batch"]:
-    return head_values(q, x, gamma)[..., -1]
+def some_head(values: Float[Array, "*batch H"], left: Array) -> Float[Array, "*batch"]:
+    """Of so many steps to go; 0 where none is left."""
+    return jnp.where(left > 0, jnp.take(values, jnp.maximum(left - 1, 0), axis=-1), 0.0)
 
 
 @lru_cache(maxsize=64)
-def value_function(gamma: float) -> Value:
-    return partial(last_head, gamma=gamma)
+def value_function(gamma: float, horizon: int | None = None) -> Value:
+    """Of a network its last head; of a `Timed` one, where there is a horizon, that of the steps to go."""
+    if horizon is None:
+        return lambda q, x: head_values(q, x, gamma)[..., -1]
+    return lambda model, x: some_head(head_values(model.q, x, gamma, horizon), model.left)
 
 
 @lru_cache(maxsize=64)
-def make_learner(config: FQEHorizonConfig, dim: int, gamma: float, low: float = 0.0, high: float = 0.0) -> Learner:
-    """The rows' `own` number is V_b(s')."""
+def make_learner(
+    config: FQEHorizonConfig, dim: int, gamma: float, low: float = 0.0, high: float = 0.0, horizon: int | None = None
+) -> Learner:
+    """The rows' `own` number is V_b(s'); without one, nothing comes after the last step that counts."""
+    values = partial(head_values, gamma=gamma, horizon=horizon)
+    steps = jnp.full(1, 1.0) if horizon is None else reach(jnp.arange(1, horizon + 1), gamma)
+    part = steps / steps[-1]  # of the bounds, for every head
 
     def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper, key: Array) -> Array:
-        heads = expected(head_values(q_bar, batch.next_x, gamma), batch.next_weight)  # [batch, H]
-        target = head_targets(batch.reward, batch.discount, heads, batch.own)
+        heads = expected(values(q_bar, batch.next_x), batch.next_weight)  # [batch, H]
+        tail = jnp.zeros_like(batch.reward) if batch.own is None else batch.own
+        target = head_targets(batch.reward, batch.discount, heads, tail)
         if config.clip_targets:
-            target = jnp.clip(target, low, high)
-        return huber(target - head_values(q, batch.x, gamma), config.huber_delta).mean()
+            target = jnp.clip(target, (low * part)[None], (high * part)[None])
+        return huber(target - values(q, batch.x), config.huber_delta).mean()
 
-    return td_learner(config, dim, value_function(gamma), loss, outputs=config.heads(gamma))
+    def at_start(q: MLP, x: Float[Array, "*batch X"]) -> Float[Array, "*batch"]:
+        return values(q, x)[..., -1]
 
-
-def prepare(log: Log, config: FQEHorizonConfig, run: Run) -> LogValue:
-    steps = log_value_steps(config.steps_for(len(log.dataset)))
-    return log_value(log, LogValueConfig(steps=steps, batch=config.batch, width=config.width), run)
+    return td_learner(config, dim, at_start, loss, outputs=horizon or config.heads(gamma))
 
 
-def estimate(problem: Problem, config: FQEHorizonConfig, run: Run, tail: LogValue) -> Estimated:
-    scale = reward_unit(problem, config)
-    learner = make_learner(config, problem.transitions.dim, problem.gamma, *clip_bounds(problem, config, scale))
-    value = value_function(problem.gamma)
-    fitted = train_q(problem, config, run, learner, value, scale, tail.following / scale)
-    heads = config.heads(problem.gamma)
-    beyond = problem.gamma**heads
+def prepare(log: Log, config: FQEHorizonConfig, run: Run) -> LogValue | None:
+    """V_b; none where the question ends with the last head."""
+    if log.horizon is None:
+        steps = log_value_steps(config.steps_for(len(log.dataset)))
+        return log_value(log, LogValueConfig(steps=steps, batch=config.batch, width=config.width), run)
+    if config.horizon not in (None, log.horizon):
+        raise UserError(
+            f"setting fqe-horizon.horizon is {config.horizon}, but {log.horizon} steps count; leave the setting out: "
+            "there is a head for each of them"
+        )
+    return None
+
+
+def estimate(problem: Problem, config: FQEHorizonConfig, run: Run, tail: LogValue | None) -> Estimated:
+    scale, horizon = reward_unit(problem, config), problem.horizon
+    bounds = clip_bounds(problem, config, scale)
+    learner = make_learner(config, problem.transitions.dim, problem.gamma, *bounds, horizon)
+    own = None if tail is None else tail.following / scale
+    fitted = train_q(problem, config, run, learner, value_function(problem.gamma, horizon), scale, own)
+    heads = horizon or config.heads(problem.gamma)
+    beyond = 0.0 if tail is None else problem.gamma**heads
     notes: tuple[str, ...] = ()
     if beyond > LARGE_TAIL:
         notes = (f"{beyond:.0%} of the discounted horizon lies beyond {heads} steps, where the log's own value speaks",)
-    values = run.mean_over_episodes(fitted.on_initial())
+    trained = (fitted.trained,) if tail is None else (tail.trained, fitted.trained)
     extras = {"horizon": heads, "beyond": beyond}
-    return Estimated(values, (tail.trained, fitted.trained), notes, q=fitted, extras=extras)
+    return averaged(run, fitted.on_initial(), trained=trained, warnings=notes, q=fitted, extras=extras)
 
 
 FQE_HORIZON = Estimator(
@@ -105,4 +136,6 @@ FQE_HORIZON = Estimator(
     needs=(STATES_HELD,),
     spread=("learning_rate",),
     prepare=prepare,
+    by_group=True,
+    takes_horizon=True,
 )

@@ -241,4 +241,5 @@ FQE_TREES = Estimator(
     takes_features=False,
     family=FAMILY,
     needs=NEEDS,
+    by_group=True,
 )

@@ -7,10 +7,10 @@
     tree-backup   c = λ·π_e(a|s)
     q-lambda      c = λ
 
-G is taken over `segment` logged steps; at their end, and at that of an episode, c is 0, and G is FQE's target. With
-c = 0 everywhere they *are* FQE. The exact q is a fixed point whatever c is, since every G − q̄ vanishes on average.
-From afar, retrace and tree-backup approach it at least as fast as FQE, step by step; q-lambda need not, where π_e is
-far from what was logged.
+A mini-batch is made of segments, `segment` logged steps that follow each other, and q is fitted to the G of every step.
+At the end of a segment, and at that of an episode, c is 0, and G is FQE's target. With c = 0 everywhere they *are* FQE.
+The exact q is a fixed point whatever c is, since every G − q̄ vanishes on average. From afar, retrace and tree-backup
+approach it at least as fast as FQE, step by step; q-lambda need not, where π_e is far from what was logged.
 
 An action from a continuum has a density but no probability. So tree-backup's c is 0 there; and so is retrace's where
 either policy is deterministic. They say so. π_b is the log's `log_probs`, or is fitted where it has none.
@@ -32,7 +32,7 @@ from ropeval.arrays import Floats
 from ropeval.data import Dataset, Problem, Rows, expected
 from ropeval.data.needs import PROBABILITIES, PROPENSITIES, Need
 from ropeval.estimators.behaviour import Behaviour, FitsBehaviour
-from ropeval.estimators.estimator import Estimated, Estimator
+from ropeval.estimators.estimator import Estimated, Estimator, averaged
 from ropeval.estimators.fitted_q import FittedQ
 from ropeval.estimators.fqe import (
     FQE,
@@ -58,26 +58,29 @@ NOTHING = 0.01  # of λ: where traces are shorter on average, this is FQE
 
 class ReturnsConfig(FQEConfig):
     lam: Annotated[float, Field(ge=0.0, le=1.0)] = 0.9  # λ
-    segment: PositiveInt = 5  # logged steps that a target looks at
+    segment: PositiveInt = 8  # logged steps that follow each other: targets look to their end, or to the episode's
 
 
 class RetraceConfig(FitsBehaviour, ReturnsConfig):
     pass
 
 
-def segment_return(
-    reward: Float[Array, "n L"],
-    discount: Float[Array, "n L"],
-    following: Float[Array, "n L"],
-    logged: Float[Array, "n L"],
-    carry: Float[Array, "n L"],
-) -> Float[Array, " n"]:
-    """G of the first of L steps; `following`: V̄(s'), `logged`: q̄(s, a), `carry`: c of the step that comes after."""
-    result = reward[:, -1] + discount[:, -1] * following[:, -1]
-    for step in reversed(range(reward.shape[1] - 1)):
-        more = carry[:, step] * (result - logged[:, step + 1])
-        result = reward[:, step] + discount[:, step] * (following[:, step] + more)
-    return result
+def segment_returns(
+    reward: Float[Array, " L"],
+    discount: Float[Array, " L"],
+    following: Float[Array, " L"],
+    logged: Float[Array, " L"],
+    carry: Float[Array, " L"],
+) -> Float[Array, " L"]:
+    """G of L steps; `following`: V̄(s'), `logged`: q̄(s, a), `carry`: c of the step that comes after."""
+
+    def one(surprise: Array, now: tuple[Array, ...]) -> tuple[Array, Array]:  # G − q̄ of the step that comes after
+        reward, discount, following, logged, carry = now
+        found = reward + discount * (following + carry * surprise)
+        return found - logged, found
+
+    steps = (reward, discount, following, logged, carry)
+    return jax.lax.scan(one, jnp.zeros_like(reward[0]), steps, reverse=True)[1]
 
 
 @lru_cache(maxsize=64)
@@ -86,12 +89,13 @@ def make_learner(config: ReturnsConfig, dim: int, gamma: float, low: float = 0.0
     value = partial(action_value, gamma=gamma)
 
     def loss(q: MLP, q_bar: MLP, batch: Rows, hyper: Hyper, key: Array) -> Array:
-        next_values = value(q_bar, batch.next_x)  # [batch, L, K]
-        following = jax.vmap(expected)(next_values, batch.next_weight)  # [batch, L]
-        target = segment_return(batch.reward, batch.discount, following, value(q_bar, batch.x), batch.own)
+        flat = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), batch)  # [n·L, …], as matrix products like it
+        following = expected(value(q_bar, flat.next_x), flat.next_weight)  # [n·L]
+        looked_at = (flat.reward, flat.discount, following, value(q_bar, flat.x), flat.own)
+        target = jax.vmap(segment_returns)(*(a.reshape(batch.reward.shape) for a in looked_at)).reshape(-1)
         if config.clip_targets:
             target = jnp.clip(target, low, high)
-        return huber(target - value(q, batch.x[:, 0]), config.huber_delta).mean()
+        return huber(target - value(q, flat.x), config.huber_delta).mean()
 
     return td_learner(config, dim, value, loss, segment=config.segment)
 
@@ -139,19 +143,24 @@ def estimate(
     trained = (fitted.trained,) if behaviour is None else (behaviour.trained, fitted.trained)
     mean = float(traces.mean())
     notes = notes_on(kind, problem, config, behaviour, mean)
-    values = run.mean_over_episodes(fitted.on_initial())
-    return Estimated(values, trained, notes, q=fitted, extras={"mean_trace": config.lam * mean})
+    extras = {"mean_trace": config.lam * mean}
+    return averaged(run, fitted.on_initial(), trained=trained, warnings=notes, q=fitted, extras=extras)
 
 
 def fit_returns(problem: Problem, config: ReturnsConfig, run: Run, carry: Float[Floats, "M N"]) -> FittedQ:
-    if config.segment == 1 or not carry.any():
+    segment = min(config.segment, _longest(problem.dataset))
+    if segment == 1 or not carry.any():
         return fit_q(problem, config, run)  # which is the same, without looking ahead for nothing
     # Without what only one kind has: one compiled program for all.
-    plain = ReturnsConfig(**{name: getattr(config, name) for name in ReturnsConfig.model_fields})
+    plain = ReturnsConfig(**{name: getattr(config, name) for name in ReturnsConfig.model_fields} | {"segment": segment})
     scale = reward_unit(problem, config)
     learner = make_learner(plain, problem.transitions.dim, problem.gamma, *clip_bounds(problem, config, scale))
     own = np.broadcast_to(carry, (run.members, carry.shape[1]))  # one for all where none was fitted
     return train_q(problem, config, run, learner, value_function(problem.gamma), scale, own)
+
+
+def _longest(dataset: Dataset) -> int:
+    return int(np.diff(dataset.starts).max())
 
 
 def notes_on(
@@ -161,10 +170,13 @@ def notes_on(
     notes: tuple[str, ...] = ()
     if behaviour is not None:
         notes = ("the log holds no log_probs: the behaviour policy was fitted to its actions",)
-    if mean >= NOTHING and config.lam > 0 and config.segment > 1:
+    single = _longest(problem.dataset) == 1
+    if mean >= NOTHING and config.lam > 0 and config.segment > 1 and not single:
         return notes
     if config.lam == 0 or config.segment == 1:
         why = "lam is 0 or segment is 1"
+    elif single:
+        why = "every episode has a single step"
     elif problem.dataset.num_actions is None and kind == "tree-backup":
         why = "an action from a continuum has no probability"
     elif problem.dataset.num_actions is None and problem.policy.deterministic:
@@ -200,6 +212,7 @@ def _entry(kind: Kind, summary: str) -> Estimator:
         family=FQE.family,
         needs=needs[kind],
         spread=FQE.spread,
+        by_group=True,
         prepare=prepare if kind == "retrace" else None,
     )
 

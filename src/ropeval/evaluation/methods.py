@@ -184,7 +184,7 @@ def _make_all(options: Options, wanted: Sequence[str]) -> list[Method]:
         raise UserError("tune: settings are chosen by values without a horizon; leave out tune, or horizon and gamma 1")
     if options.by and not any(ESTIMATORS[m.estimator].by_group for m in methods):
         names = ", ".join(method.name for method in methods)
-        raise UserError(f"by {options.by}: {names} cannot tell groups apart; fqe, wis and mean-return can")
+        raise UserError(f"by {options.by}: {names} cannot tell groups apart; world, fqe, wis and mean-return can")
     for part, fields in options.settings.items():
         if fields and not any(part in method.configs for method in methods):
             raise UserError(

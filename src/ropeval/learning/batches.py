@@ -14,16 +14,19 @@ from ropeval.learning.resample import RowTable
 def draw_rows(transitions: Transitions, table: RowTable | None, count: int, key: Array, segment: int = 1) -> Array:
     """[count] rows of a mini-batch: independent, uniform over the log or the member's resample, with replacement.
 
-    With `segment` > 1, [count, segment]: each with those that follow it in its episode.
+    With `segment` > 1, [count, segment]: each with those that follow it in its episode, so that every place of a
+    segment is as evenly spread over the log as the first.
     """
     first = jax.random.randint(key, (count,), 0, transitions.size) if table is None else table.draw(count, key)
     return first if segment == 1 else followed(first, transitions.starts, segment)
 
 
 def followed(first: Array, starts: Array, length: int) -> Array:
-    """[count, length] rows from `first` [count] on; where its episode has no more, its last row again."""
-    last = starts[jnp.searchsorted(starts, first, side="right")] - 1  # [count]
-    return jnp.minimum(first[:, None] + jnp.arange(length)[None], last[:, None])
+    """[count, length] rows from `first` [count] on; where its episode has no more, from that one's beginning."""
+    after = jnp.searchsorted(starts, first, side="right")  # the episode that comes next
+    begin, end = starts[after - 1], starts[after]  # [count]
+    step = (first - begin)[:, None] + jnp.arange(length)[None]
+    return begin[:, None] + step % (end - begin)[:, None]
 
 
 def _own(transitions: Transitions, member: Array | None) -> Any:

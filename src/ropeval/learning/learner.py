@@ -18,4 +18,4 @@ class Learner(NamedTuple):
     update: Callable[[Any, Rows, Array, Hyper], tuple[Any, Metrics]]  # state, batch, key, hyper -> state, metrics
     probe: Callable[[Any, Transitions], Metrics]  # what the curves show after each chunk
     rows: int  # drawn per update, independently and uniformly, with replacement
-    segment: int = 1  # each with so many that follow it in its episode, itself among them: [rows, segment, …] if > 1
+    segment: int = 1  # each begins so many that follow each other in its episode: [rows, segment, …] if > 1

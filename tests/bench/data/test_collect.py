@@ -15,6 +15,7 @@ from ropeval.bench.data.tasks import Task, find_task
 from ropeval.bench.data.workers import worker_pool
 from ropeval.data.columns import read_metadata
 from ropeval.errors import UserError
+from ropeval.files import locked
 from tests import struck
 from tests.bench.played_here import HERE
 
@@ -191,3 +192,16 @@ def test_published_policies_earn_what_they_should(shared_policies, environment, 
         rewards = player.play(0, "test", number).rewards
         returns.append(rewards @ 0.99 ** np.arange(len(rewards)))
     assert np.mean(returns) == pytest.approx(discounted, rel=0.06)
+
+
+def test_a_true_value_that_another_task_is_at_is_found_beside_it(toy, collected, tmp_path):
+    """One true value may serve many tasks, and several may be collected at the same moment."""
+    (shared,) = (collected / "truth").iterdir()
+    theirs = tmp_path / "truth" / shared.stem / "00000000-00000001.npz"
+    theirs.parent.mkdir(parents=True)
+    np.savez(theirs, lengths=[1])
+    with locked(tmp_path / "truth" / f"{shared.stem}.lock"):
+        collect(toy, tmp_path, truth_episodes=300, pool=HERE)
+        assert theirs.exists()
+    assert (tmp_path / "truth" / shared.name).read_text() == shared.read_text()
+    assert not (tmp_path / toy.folder / "parts").exists()

@@ -67,3 +67,4 @@ def test_a_second_process_may_come_while_the_first_writes_what_was_asked_for(tmp
     (tmp_path / ".study.json.3zfcfh27.json").touch()
     Store(tmp_path).create(STUDY, resume=False)
     assert Store(tmp_path).study() == STUDY
+    assert [path.name for path in tmp_path.iterdir()] == ["study.json"], "what a killed one half wrote goes"

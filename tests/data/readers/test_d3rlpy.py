@@ -1,5 +1,6 @@
 """d3rlpy's replay buffers, as d3rlpy wrote them."""
 
+import shutil
 from pathlib import Path
 
 import h5py
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from ropeval.data import load_dataset
+from ropeval.errors import UserError
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -25,3 +27,15 @@ def test_a_buffer_that_d3rlpy_wrote(kind):
         np.testing.assert_array_equal(log.rewards[10:17], file["rewards_2"][:, 0])
         np.testing.assert_array_equal(log.actions[10:17], np.squeeze(file["actions_2"][:]))
     np.testing.assert_array_equal(np.flatnonzero(log.terminations), [4, 16])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("count", [4 + 1j, np.zeros((), [("a", "f4")])])
+def test_a_number_of_episodes_that_is_none(tmp_path, count):
+    """Found by the fuzzer: NumPy warned that it drops the imaginary part, and the log was read."""
+    shutil.copy(SAMPLES / "d3rlpy_discrete.h5", tmp_path / "log.h5")
+    with h5py.File(tmp_path / "log.h5", "a") as file:
+        del file["num_episodes"]
+        file["num_episodes"] = count
+    with pytest.raises(UserError, match="num_episodes is not a single number or word"):
+        load_dataset(tmp_path / "log.h5")

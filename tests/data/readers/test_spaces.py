@@ -60,3 +60,13 @@ def test_values_outside_the_space_are_refused():
             flatten_leaf(three, np.array(values))
     with pytest.raises(UserError, match="2 numbers per step where the space Discrete has 1"):
         flatten_leaf(three, np.array([[1, 2]]))
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_that_do_not_fit_are_refused_without_a_word_from_numpy():
+    """Found by the fuzzer: its warning was printed before the refusal."""
+    one = parse_space({"type": "Box", "shape": [1]}, "m")
+    assert np.isinf(flatten_leaf(one, np.array([1e308]))).all()
+    for value in (np.nan, np.inf, 1.5):
+        with pytest.raises(UserError, match=f"{value} where the space Discrete counts"):
+            flatten_leaf(parse_space({"type": "Discrete", "n": 3}, "m"), np.array([1.0, value]))

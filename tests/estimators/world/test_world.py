@@ -7,8 +7,9 @@ from ropeval.bench.data.worlds import inventory
 from ropeval.data import Dataset, Log, make_problem
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
-from ropeval.estimators.world import WorldConfig, first_states, horizon_for
+from ropeval.estimators.world import WorldConfig, first_states, horizon_for, initial_counts
 from ropeval.evaluation.evaluate import answer, evaluate
+from ropeval.evaluation.groups import make_groups
 from ropeval.evaluation.methods import make_method, make_methods
 from ropeval.evaluation.options import Options
 from ropeval.learning.engine import Run, member_keys
@@ -67,9 +68,13 @@ def test_lands_on_the_linear_quadratic_problem(sigma, noise):
     """Within 10 %, although all episodes are cut off after ten steps; with noise 0.5 most of it is noise."""
     problem = LinearQuadratic(noise=noise)
     log = problem.log(600)
-    found = ask(log, problem.policy(sigma), chosen=SMALL)
+    found = ask(log, problem.policy(sigma), chosen=SMALL, by="observations[0]")
     assert found.value == pytest.approx(problem.value_at(log.initial_observations, sigma), rel=0.1)
     assert found.extras["noisy_columns"]
+    exact = [problem.value_at(log.initial_observations[held], sigma) for _, held in make_groups(log, "observations[0]")]
+    assert max(exact) - min(exact) > 1.0
+    for group, value in zip(found.groups, exact, strict=True):
+        assert group.value == pytest.approx(value, rel=0.15)
 
 
 def test_constant_reward_for_ever_is_exact():
@@ -159,7 +164,7 @@ def test_every_member_starts_where_its_own_log_does():
     """A member never starts from an episode that it has not seen; joint rollouts start from all alike."""
     log = tiny_log("continuous")
     problem, run = make_problem(log, LinearQuadratic().policy(0.5), 0.9), resampled(log)
-    starts = first_states(problem, run, 2 * log.num_episodes)
+    starts = first_states(problem, initial_counts(problem, run), 2 * log.num_episodes)
     number = {tuple(state): place for place, state in enumerate(log.initial_observations)}
     for states, counts in zip(starts, [*run.counts, np.ones(log.num_episodes, int)], strict=True):
         met = np.bincount([number[tuple(state)] for state in states], minlength=log.num_episodes)
@@ -172,6 +177,17 @@ def test_sizes_follow_the_log_and_the_device():
     assert config.sizes(10**9, "cpu").steps < config.sizes(10**9, "gpu").steps == 60_000
     assert config.sizes(100, "gpu").width > config.sizes(100, "cpu").width
     assert WorldConfig(steps=7, batch=3, width=5, depth=4).sizes(10**9, "gpu")[:4] == (7, 3, 5, 4)
+
+
+def test_a_member_without_a_group_does_not_answer_for_it():
+    log = tiny_log("continuous")
+    question, run = make_problem(log, LinearQuadratic().policy(0.5), 0.9), resampled(log)
+    only = np.arange(log.num_episodes) == np.flatnonzero((run.counts[0] == 0) & (run.counts[1] > 0))[0]
+    found = ESTIMATORS["world"](question, WorldConfig(**QUICK), run).among(only)
+    assert np.isnan(found.values).tolist() == [True, False]
+    value, replicates = found.answer(np.zeros(2, bool))
+    assert np.isfinite(value)
+    assert np.isfinite(replicates).tolist() == [False, True]
 
 
 # --- little to know, and bad input ----------------------------------------------------------------------------

@@ -84,3 +84,14 @@ def test_horizon(calm):
     log = LinearQuadratic().log(30, length=10)
     ends = replace(log, terminations=log.truncations, truncations=log.terminations)
     assert about_log.horizon(of_log(calm, ends, 0.99)).severity == "note"  # every episode ends of itself
+
+
+def test_clock(calm):
+    log = LinearQuadratic().log(30, length=10)
+    ends = replace(log, terminations=log.truncations, truncations=log.terminations)
+    for asks in ({"q": Residuals(calm)}, {"extras": {"support": 1.0}}):
+        found = about_log.clock(of_log(calm, ends, **asks))
+        assert found.severity == "warning"
+        assert found.message.startswith("100% of the episodes end after exactly 10 steps")
+        assert about_log.clock(of_log(calm, log, **asks)) is None  # cut off, and said so
+    assert about_log.clock(of_log(calm, ends)) is None  # weights do not ask when an episode ends

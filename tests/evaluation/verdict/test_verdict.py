@@ -61,3 +61,14 @@ def test_what_has_no_value_has_no_verdict_and_results_are_read_back():
     assert words(estimate("fqe", None)) == [None]
     (one,) = give_verdicts([world(5.0)])
     assert Estimate.from_json(one.to_json()).verdict == one.verdict
+
+
+def test_weights_are_judged_by_how_many_episodes_they_leave_and_not_by_their_share():
+    """A policy that always shows the same of five items leaves a fifth of a log of even ones: enough, if it is long."""
+    long, short = (estimate("wis", 5.0, episodes=5.0 * n, effective=n, weight=1.0) for n in (1000.0, 4.0))
+    astray = estimate("wis", 5.0, episodes=1200.0, effective=500.0, weight=0.4)
+    none = estimate("is", 5.0, episodes=100.0, effective=0.0, weight=0.0)
+    assert words(long, short, astray, none) == ["partly", "guess", "guess", "guess"]
+    reasons = [one.verdict.reason for one in give_verdicts([short, astray])]
+    assert "4 episodes' worth" in reasons[0]
+    assert "off by a factor of 2.5" in reasons[1]

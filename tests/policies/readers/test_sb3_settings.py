@@ -1,7 +1,9 @@
 """What the JSON inside a zip says about a policy, and what contradicts its network."""
 
 import base64
+import io
 import pickle
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -86,3 +88,12 @@ def test_normalisation_is_seen_in_the_last_observation(seen, original, given, me
         return
     with pytest.raises(UserError, match=message):
         settings.check_normalisation(True, given, Path("p.zip"))
+
+
+def test_json_in_another_encoding_is_refused():
+    """Found by the fuzzer: Python went and imported a codec for it."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as file:
+        file.writestr("data", "{}".encode("utf-16-le"))
+    with pytest.raises(UserError, match="it is no JSON"):
+        Settings.read(Archive(packed.getvalue(), "file"))

@@ -207,5 +207,5 @@ def _random_play(env: Any, rng: np.random.Generator, episodes: int = 5) -> tuple
 
 def _write(stem: Path, arrays: dict[str, NDArray[Any]], about: dict[str, Any]) -> None:
     path = stem.with_suffix(".npz")
-    write_atomically(path, lambda temporary: np.savez_compressed(temporary, allow_pickle=False, **arrays))
+    write_atomically(path, lambda temporary: np.savez_compressed(temporary, **arrays))  # type: ignore[arg-type]
     write_text(stem.with_suffix(".json"), json.dumps({"sha256": sha256_of(path), **about}, indent=1) + "\n")

@@ -72,7 +72,7 @@ def write_policy(path: Path, model: Any) -> None:
             arrays[f"{part}/{name.replace('.', '/')}"] = array
     arrays["action_low"] = model.action_space.low.astype(np.float32)
     arrays["action_high"] = model.action_space.high.astype(np.float32)
-    write_atomically(path, lambda temporary: np.savez_compressed(temporary, allow_pickle=False, **arrays))
+    write_atomically(path, lambda temporary: np.savez_compressed(temporary, **arrays))
 
 
 def play(model: Any, env_id: str, episodes: int) -> dict[str, float]:

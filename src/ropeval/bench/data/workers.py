@@ -73,7 +73,8 @@ def play_part(recipe: Recipe, start: int, stop: int, path: Path) -> Part:
     else:
         rows = [summarise_episode(episode, recipe.gamma, player.time_limit) for episode in episodes]
         arrays = {"summaries": np.array(rows), "lengths": np.array([int(row[2]) for row in rows])}
-    write_atomically(path, lambda temporary: np.savez(temporary, allow_pickle=False, **arrays))
+    # Not allow_pickle=False: NumPy before 2.2 would save that, too, as an array.
+    write_atomically(path, lambda temporary: np.savez(temporary, **arrays))  # type: ignore[arg-type]
     return Part(start, stop, path, arrays["lengths"])
 
 

@@ -54,8 +54,8 @@ def own(group: Any, name: str, source: str) -> Any:
 def single(file: Any, name: str, source: str) -> Any:
     """One number or word."""
     found = own(file, name, source)
-    if getattr(found, "shape", None) != ():
-        raise UserError(f"{source}: {name} is not a single value")
+    if getattr(found, "shape", None) != () or found.dtype.kind not in "fiubSO":  # O: a word of any length
+        raise UserError(f"{source}: {name} is not a single number or word")
     return found[()]
 
 

@@ -71,12 +71,16 @@ def flatten_leaf(space: Space, values: NDArray[Any]) -> NDArray[np.float32]:
     """[T, …] as logged → [T, size]."""
     flat = values.reshape(len(values), -1)
     if not space.counts:
-        return flat.astype(np.float32)
+        with np.errstate(over="ignore"):  # what is too large is refused later, by its row
+            return flat.astype(np.float32)
     if flat.shape[1] != len(space.counts):
         raise UserError(f"{flat.shape[1]} numbers per step where the space {space.kind} has {len(space.counts)}")
     parts = []
     for place, (count, start) in enumerate(zip(space.counts, space.starts, strict=True)):
-        chosen = flat[:, place].astype(np.int64) - start
+        with np.errstate(invalid="ignore"):
+            chosen = flat[:, place].astype(np.int64) - start
+        if (chosen + start != flat[:, place]).any():
+            raise UserError(f"{flat[chosen + start != flat[:, place], place][0]} where the space {space.kind} counts")
         if ((chosen < 0) | (chosen >= count)).any():
             raise UserError(
                 f"{flat[:, place].min()} to {flat[:, place].max()} where the space has {count} from {start}"

@@ -10,6 +10,8 @@ columns of the log. `docs/methods/world.md` says what decided each choice.
 
 import math
 import zlib
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -25,9 +27,10 @@ from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.world.network import Sizes
 from ropeval.estimators.world.outcomes import outcomes, possible_returns
 from ropeval.estimators.world.prepared import LOG_VALUE, World, build, log_value_steps
-from ropeval.estimators.world.rollouts import roll_out
+from ropeval.estimators.world.rollouts import Rollouts, roll_out
 from ropeval.estimators.world.support import Answer, answer
 from ropeval.learning.engine import Run
+from ropeval.learning.resample import Counts
 from ropeval.runtime import sized_for
 from ropeval.settings import PartConfig
 
@@ -71,20 +74,8 @@ def prepare(log: Log, config: WorldConfig, run: Run) -> World:
 
 
 def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> Estimated:
-    horizon = steps_for(problem.log, config.max_horizon)
-    keys = jax.vmap(lambda key: jax.random.fold_in(key, zlib.crc32(b"rollouts")))(run.keys)  # for every policy the same
-    keys = jnp.concatenate([keys, jax.random.split(keys[0], 1)])  # and of the joint rollouts
-    report = run.report
-
-    def told(share: float) -> None:
-        if report:
-            report("rollouts", share)
-
-    by_chance = world.stochastic or not problem.policy.deterministic
-    count = config.rollouts or ROLLOUTS[sized_for(jax.default_backend())][by_chance]
-    initial = first_states(problem, run, count)
-    found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, keys, told)
-    found = found if problem.horizon is None else found.within(problem.horizon)
+    starts = initial_counts(problem, run)
+    initial, found = lived(problem, config, run, world, starts)
     said, any_sound = answer(found, world.good, config.doubt, problem.horizon), bool(world.good.any())
     if any_sound and not np.isfinite(found.joint_reward).all():
         raise UserError(
@@ -100,15 +91,51 @@ def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> E
         warnings=notes(world),
         extras={**about(world, said), **more},
         returns=returns,
+        among=partial(_among, problem, replace(run, report=None), config, world, starts),
     )
 
 
-def first_states(problem: Problem, run: Run, count: int) -> NDArray[np.float32]:
-    """[M + 1, R, S]: each member from its own log's episodes, the joint rollouts from all."""
+def _among(
+    problem: Problem, run: Run, config: WorldConfig, world: World, starts: Counts, held: NDArray[np.bool_]
+) -> Estimated:
+    """Other rollouts in the same simulator, as many as for all episodes; nan for a member without any of these."""
+    own = starts * held[None]
+    some = own.sum(axis=1) > 0  # [M + 1]
+    _, found = lived(problem, config, run, world, np.where(some[:, None], own, held[None]))
+    said = answer(found, world.good, config.doubt, problem.horizon)
+    return Estimated(np.where(some[:-1], said.members, np.nan), value=said.value if world.good.any() else None)
+
+
+def lived(
+    problem: Problem, config: WorldConfig, run: Run, world: World, starts: Counts
+) -> tuple[NDArray[np.float32], Rollouts]:
+    """Rollouts, and the states [M + 1, R, S] that they start from; `starts` [M + 1, E] says how often an episode's."""
+    horizon = steps_for(problem.log, config.max_horizon)
+    keys = jax.vmap(lambda key: jax.random.fold_in(key, zlib.crc32(b"rollouts")))(run.keys)  # for every policy the same
+    keys = jnp.concatenate([keys, jax.random.split(keys[0], 1)])  # and of the joint rollouts
+    report = run.report
+
+    def told(share: float) -> None:
+        if report:
+            report("rollouts", share)
+
+    by_chance = world.stochastic or not problem.policy.deterministic
+    count = config.rollouts or ROLLOUTS[sized_for(jax.default_backend())][by_chance]
+    initial = first_states(problem, starts, count)
+    found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, keys, told)
+    return initial, found if problem.horizon is None else found.within(problem.horizon)
+
+
+def initial_counts(problem: Problem, run: Run) -> Counts:
+    """[M + 1, E]: each member starts where its own log's episodes do, the joint rollouts where all do."""
+    episodes = problem.dataset.num_episodes
+    return np.concatenate([run.held(episodes), np.ones((1, episodes), np.int64)])
+
+
+def first_states(problem: Problem, starts: Counts, count: int) -> NDArray[np.float32]:
+    """[M + 1, R, S]"""
     initial = problem.dataset.initial_observations
-    episodes = len(initial)
-    counts = np.concatenate([run.held(episodes), np.ones((1, episodes), np.int64)])
-    return np.stack([initial[_evenly(np.repeat(np.arange(episodes), own), count)] for own in counts])
+    return np.stack([initial[_evenly(np.repeat(np.arange(len(initial)), own), count)] for own in starts])
 
 
 def _evenly(episodes: NDArray[np.int64], count: int) -> NDArray[np.int64]:
@@ -161,5 +188,6 @@ WORLD = Estimator(
     spread=("learning_rate",),
     prepare=prepare,
     tells_returns=True,
+    by_group=True,
     takes_horizon=True,
 )

@@ -4,6 +4,7 @@ import numpy as np
 
 from ropeval.data import Dataset
 from ropeval.data.returns import beyond_cut, discounted_steps
+from ropeval.evaluation.diagnosis.clock import clock_ends
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.result import Finding, Severity
 
@@ -96,6 +97,23 @@ def truncation(e: Evidence) -> Finding | None:
         "where only q speaks",
         "log longer episodes or lower γ; if these cuts are real ends of the task, mark them as terminations",
         {"cut": cut, "beyond": beyond},
+    )
+
+
+def clock(e: Evidence) -> Finding | None:
+    if e.estimated.q is None and "support" not in e.estimated.extras:
+        return None  # who learns neither q nor a simulator does not ask when an episode ends
+    found = clock_ends(e.problem.log)
+    if found is None:
+        return None
+    return Finding(
+        "clock",
+        "warning",
+        f"{found.share:.0%} of the episodes end after exactly {found.steps} steps, and neither state nor action tells "
+        "that they will: whoever asks the state when an episode ends takes every step for as likely the last",
+        "add the step number to the observations, if the policy can take it; or mark these ends as truncations and "
+        f"count {found.steps} steps (horizon)",
+        found._asdict(),
     )
 
 

@@ -12,6 +12,7 @@ not-converged           the estimate still moved over the last quarter of its tr
 bellman-residual        q does not fit the episodes that its member has not seen
 few-episodes            there are too few episodes to resample
 truncation              most of the discounted weight lies beyond the log's cut-offs
+clock                   episodes end by the clock, and nothing in the state tells the time
 horizon                 γ looks further than any episode lasts
 disagreement            methods contradict each other beyond their intervals; one alone against all others
 method                  something that only the method can know; see docs/methods
@@ -41,6 +42,7 @@ CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
     about_fit.bellman_residual,
     about_log.few_episodes,
     about_log.truncation,
+    about_log.clock,
     about_log.horizon,
 )
 

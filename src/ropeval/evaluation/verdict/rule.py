@@ -8,7 +8,8 @@ beside      any other method, where a simulator was asked about the same policy:
             knows more than the log shows, so its verdict is never better than that of the simulator
 alone       a method that learned q, and no simulator to compare it with: spread, outside, beyond, lost. Never better
             than `partly`: a wrong q is as calm as a right one
-weights     importance weights, likewise: spread, and what share of the episodes does not count
+weights     importance weights, likewise: spread, how few episodes count (1/√effective), and how far the mean weight is
+            from 1, where it should be (|log weight|)
 blind       ignores the policy: a guess, unless a simulator says the same
 
 The limits were chosen on the suite's dev cases by `python -m benchmarks.verdict`, which writes `table.json`, and
@@ -16,9 +17,10 @@ measured on its test cases (docs/guide/trust.md). `expected` is what nine of ten
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
+from math import exp
 from typing import Literal, NamedTuple
 
 Word = Literal["supported", "partly", "guess"]
@@ -26,15 +28,16 @@ WORDS: tuple[Word, ...] = ("supported", "partly", "guess")  # best first
 Kind = Literal["simulator", "beside", "alone", "weights", "blind"]
 BEST: dict[Kind, Word] = {"alone": "partly", "weights": "partly", "blind": "guess"}  # what nothing can lift it above
 
-SAID = {
-    "unsupported": "the log shows only {rest:.0%} of what the policy would do",
-    "fallback": "{value:.0%} of the number is what the log itself earned",
-    "spread": "resampled logs differ by {value:.0%} of what returns in the log differ by",
-    "beyond": "it lies beyond everything that the log ever earned",
-    "outside": "{value:.0%} of the policy's actions are unlike all logged ones",
-    "lost": "{value:.0%} of its members failed",
-    "unweighed": "only {rest:.0%} of the episodes carry weight",
-    "contradicted": "the simulator says otherwise ({value:.0%} of what returns in the log differ by)",
+SAID: dict[str, Callable[[float], str]] = {
+    "unsupported": lambda x: f"the log shows only {1.0 - x:.0%} of what the policy would do",
+    "fallback": lambda x: f"{x:.0%} of the number is what the log itself earned",
+    "spread": lambda x: f"resampled logs differ by {x:.0%} of what returns in the log differ by",
+    "beyond": lambda _: "it lies beyond everything that the log ever earned",
+    "outside": lambda x: f"{x:.0%} of the policy's actions are unlike all logged ones",
+    "lost": lambda x: f"{x:.0%} of its members failed",
+    "few": lambda x: f"the weights leave no more than {x**-2.0:.0f} episodes' worth",
+    "unlike": lambda x: f"the mean weight, which should be 1, is off by a factor of {exp(x):.2g}",
+    "contradicted": lambda x: f"the simulator says otherwise ({x:.0%} of what returns in the log differ by)",
 }
 
 
@@ -85,4 +88,4 @@ def worse(one: Word, other: Word) -> Word:
 
 def reason(name: str, value: float) -> str:
     """A sign that is beyond its limit, as a clause."""
-    return SAID[name].format(value=value, rest=1.0 - value)
+    return SAID[name](value)

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import log
 
 from ropeval.evaluation.result import BASELINES, Estimate, Verdict
 from ropeval.evaluation.verdict.rule import BEST, Judged, Kind, Word, judge, reason, table, worse
 
+LEAST = 1e-12  # weights may all be 0
 CLEAR: dict[Kind, str] = {
     "simulator": "the log shows what the policy would do, and all members of the simulator agree on it",
     "beside": "a simulator that the log supports says the same",
@@ -72,5 +74,7 @@ def read(signs: Mapping[str, float]) -> dict[str, float]:
     if "support" in signs:
         made["unsupported"] = 1.0 - signs["support"]
     if "effective" in signs:
-        made["unweighed"] = 1.0 - min(signs["effective"] / max(signs["episodes"], 1.0), 1.0)
+        made["few"] = max(signs["effective"], LEAST) ** -0.5
+    if "weight" in signs:
+        made["unlike"] = abs(log(max(signs["weight"], LEAST)))
     return made

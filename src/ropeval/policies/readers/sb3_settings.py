@@ -39,7 +39,7 @@ class Settings:
         where = f"{archive.where}: data"
         text = archive.read("data", MAX_JSON)
         try:
-            fields = json.loads(text)
+            fields = json.loads(text.decode("utf-8"))  # bytes, JSON would also try as UTF-16
         except (ValueError, RecursionError) as error:
             raise UserError(f"{where}: it is no JSON; damaged?") from error
         if not isinstance(fields, dict):
