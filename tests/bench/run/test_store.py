@@ -68,3 +68,16 @@ def test_a_second_process_may_come_while_the_first_writes_what_was_asked_for(tmp
     Store(tmp_path).create(STUDY, resume=False)
     assert Store(tmp_path).study() == STUDY
     assert [path.name for path in tmp_path.iterdir()] == ["study.json"], "what a killed one half wrote goes"
+
+
+def test_work_of_a_unit_that_was_written_but_not_forgotten_goes_with_the_next_claim(tmp_path):
+    """Seen once: killed between the two, it left its progress for ever. What is not written yet is kept, to go on."""
+    group, units, work = Group("toy/a", "fqe", (), {}), tmp_path / "units", tmp_path / "work"
+    units.mkdir()
+    (units / f"{group.name}.0fcdbc77.rows.parquet").touch()
+    for unit in ("0fcdbc77", "11111111"):
+        (work / f"{group.name}.{unit}").mkdir(parents=True)
+        (work / f"{group.name}.{unit}.json").touch()
+    with Store(tmp_path).claim(group):
+        assert {path.name for path in work.glob("*.1*")} == {f"{group.name}.11111111", f"{group.name}.11111111.json"}
+        assert not list(work.glob("*.0*"))

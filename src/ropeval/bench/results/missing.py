@@ -54,11 +54,14 @@ def find_gaps(study: Study, rows: pl.DataFrame, failures: Sequence[Failure]) -> 
     }
     tasks = [case for cases in study_cases(study, rows).values() for case in cases]
     methods = list(dict.fromkeys([*BASELINES, *study.methods, *sorted({m for _, m, _ in counts})]))
+    wanted_of, seeds_of = {}, {}
+    for method in methods:  # once, and not for every task: there may be hundreds
+        of_method = {(hyper, count) for (_, name, hyper), count in counts.items() if name == method}
+        wanted_of[method] = sorted({hyper for hyper, _ in of_method} | _grid(study, method))
+        seeds_of[method] = 1 if method in BASELINES else _seeds(study, [count for _, count in of_method])
     found = []
     for task, method in itertools.product(tasks, methods):
-        seen = {hyper for _, name, hyper in counts if name == method}
-        wanted = sorted(seen | _grid(study, method))
-        seeds = 1 if method in BASELINES else _seeds(study, [n for (_, m, _), n in counts.items() if m == method])
+        wanted, seeds = wanted_of[method], seeds_of[method]
         own = {hyper: counts.get((task, method, hyper), 0) for hyper in wanted}
         if not any(own.values()):
             found.append(Gap(task, method, "", 0, seeds * max(1, len(wanted)), *_reason(failures, task, method)))

@@ -146,7 +146,7 @@ def summarise(rows: pl.DataFrame, study: Study | None = None, progress: Progress
     order = study_cases(study, rows)
     tasks = [case for task in order for case in order[task] if case in set(rows["case"])]
     methods = _ordered(rows["method"], [*BASELINES, *(study.methods if study else ())])
-    runs = {(case, method): _runs(frame) for (case, method), frame in _split(rows, "case", "method").items()}
+    runs = _runs(rows)
     truths = {
         (truth, case): _true_values(frame, truth) for (case,), frame in _split(rows, "case").items() for truth in TRUTHS
     }
@@ -193,15 +193,27 @@ def median(values: Floats) -> Any:
 # --- reading frames ---------------------------------------------------------------------------------------------
 
 
-def _runs(frame: pl.DataFrame) -> Runs:
-    parts = {hyper: own.sort("seed") for (hyper,), own in _split(frame, "hyper").items()}
-    parts = {hyper: parts[hyper] for hyper in sorted(parts, key=setting_order)}
-    default = frame.filter("default")["hyper"]
-    return Runs(
-        {hyper: own["estimate"].fill_null(np.nan).to_numpy() for hyper, own in parts.items()},
-        {hyper: (own["diverged"] | own["estimate"].is_null()).to_numpy() for hyper, own in parts.items()},
-        default[0] if len(default) else None,
-    )
+def _runs(rows: pl.DataFrame) -> dict[tuple[str, str], Runs]:
+    """By case and method. In plain Python: thousands of tiny frames would take longer to make than to read."""
+    found: dict[tuple[str, str], dict[str, list[tuple[int, float, bool]]]] = {}  # seed, estimate, diverged by setting
+    defaults: dict[tuple[str, str], str] = {}
+    columns = rows.select("case", "method", "hyper", "default", "seed", "estimate", "diverged")
+    for case, method, hyper, default, seed, estimate, diverged in columns.iter_rows():
+        value = np.nan if estimate is None else estimate
+        found.setdefault((case, method), {}).setdefault(hyper, []).append((seed, value, diverged or estimate is None))
+        if default:
+            defaults.setdefault((case, method), hyper)
+    made = {}
+    for key, settings in found.items():
+        by_setting = {
+            hyper: sorted(settings[hyper], key=lambda run: run[0]) for hyper in sorted(settings, key=setting_order)
+        }
+        made[key] = Runs(
+            {hyper: np.array([value for _, value, _ in own], np.float64) for hyper, own in by_setting.items()},
+            {hyper: np.array([lost for _, _, lost in own], bool) for hyper, own in by_setting.items()},
+            defaults.get(key),
+        )
+    return made
 
 
 def _true_values(frame: pl.DataFrame, truth: str) -> TrueValues:

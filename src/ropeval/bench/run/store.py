@@ -141,7 +141,10 @@ class Store:
         """Whether the group is this process's for the length of the block. What a killed one half wrote of it goes."""
         with locked(self.folder / "work" / f"{group.name}.lock") as ours:
             if ours:
-                remove_leftovers(self.folder / "units", [f"{glob.escape(group.name)}.*{end}" for end in KINDS])
+                units, name = self.folder / "units", glob.escape(group.name)
+                remove_leftovers(units, [f"{name}.*{end}" for end in KINDS])
+                for done in units.glob(f"{name}.*.rows.parquet"):  # it may have ended between writing and forgetting
+                    self._forget(done.name.removesuffix(".rows.parquet"))
             yield ours
 
     def claimed(self, group: Group) -> bool:
@@ -169,8 +172,11 @@ class Store:
         return sum(note["members"] * note["fraction"] for note in found)
 
     def forget(self, unit: Unit) -> None:
-        shutil.rmtree(self.checkpoints(unit), ignore_errors=True)
-        (self.folder / "work" / f"{unit.id}.json").unlink(missing_ok=True)
+        self._forget(unit.id)
+
+    def _forget(self, unit: str) -> None:
+        shutil.rmtree(self.folder / "work" / unit, ignore_errors=True)
+        (self.folder / "work" / f"{unit}.json").unlink(missing_ok=True)
 
     def _unit(self, unit: Unit, kind: str) -> Path:
         return self.folder / "units" / f"{unit.id}.{kind}"
