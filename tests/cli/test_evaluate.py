@@ -355,7 +355,7 @@ BAD: dict[str, tuple[Callable[[], list[Any]], str]] = {
     ),
     "gamma": (lambda: ["log.npz", "policy.npz", "--gamma", "1.0"], "gamma is 1, but 30 of 30 episodes"),
     "gamma below": (lambda: ["log.npz", "policy.npz", "--gamma", "-0.5"], "gamma is -0.5"),
-    "gamma not a number": (lambda: ["log.npz", "policy.npz", "--gamma", "often"], "'often' is not a valid"),
+    "gamma not a number": (lambda: ["log.npz", "policy.npz", "--gamma", "often"], "Invalid value for '--gamma'"),
     "method": (lambda: ["log.npz", "policy.npz", "--method", "wizardry"], "unknown method 'wizardry'; choose from"),
     "composition": (lambda: ["log.npz", "policy.npz", "--method", "rope+mean-reward"], "takes no features"),
     "setting": (lambda: ["log.npz", "policy.npz", "--set", "fqe.wdith=3"], "unknown setting 'fqe.wdith'"),

@@ -53,6 +53,7 @@ class Threads:
         self.members = _unstack((keys, hyper))
         self.seen = [transitions.seen_by(i) for i in range(len(keys))]
         self.tables = [None] * len(keys) if table is None else [table.of(i) for i in range(len(keys))]
+        self._compiled: set[int] = set()  # lengths of chunks
 
     def shapes(self) -> Any:
         return jax.eval_shape(jax.vmap(self.learner.init), self.keys, self.hyper)
@@ -78,9 +79,13 @@ class Threads:
         pool = ThreadPoolExecutor(cores())
         try:
             results = []
-            for place, future in enumerate([pool.submit(one, i) for i in range(len(states))]):
-                results.append(future.result())
-                done((place + 1) / len(states))
+            # The first member compiles alone: two threads that read JAX's cache on disk at once were seen to crash it.
+            alone = 0 if length in self._compiled else 1
+            for some in (range(alone), range(alone, len(states))):
+                for future in [pool.submit(one, i) for i in some]:
+                    results.append(future.result())
+                    done(len(results) / len(states))
+            self._compiled.add(length)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
         metrics = [metrics for _, metrics in results]
