@@ -1,7 +1,7 @@
 """Who chooses best between fitted q functions, without truth: `auto`'s rule, or a tournament between them?
 
-    python benchmarks/choosers.py --data ropeval-data --out choosers
-    python benchmarks/choosers.py --out choosers --summarise
+    python -m benchmarks.choosers --data ropeval-data --out choosers
+    python -m benchmarks.choosers --out choosers --summarise
 
 For every policy, `fqe`, `fqe-clip` and `lspe` answer once, and each chooser takes one of their answers:
 
@@ -16,13 +16,13 @@ Only logs and policies of the suite's `dev` part are judged. Rows are kept as th
 """
 
 import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+from benchmarks.dev_rows import Dev, keep, rows
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -61,16 +61,14 @@ def run(options: argparse.Namespace) -> None:
 
     prepare()
     sizes = {"width": options.width, "steps": options.steps}
-    options.out.mkdir(parents=True, exist_ok=True)
     done = {(row["task"], row["policy"]) for row in rows(options.out)}
     for task in find_tasks(options.tasks):
         if task.split != "dev":
             raise SystemExit(f"{task.name} is not of the dev part")
         data = load_task(task, options.data)
-        judged = {name: one for name, one in data.judged.items() if one.split == "dev"}
-        truths = [one.truth.discounted.value for one in judged.values()]
+        dev = Dev.of(data)
         log, seen = Log(data.dataset, task.gamma), np.arange(len(data.dataset))
-        for name, one in list(judged.items())[-options.policies :]:
+        for name, one in dev.best(options.policies):
             if (task.name, name) in done:
                 continue
             kept: list[Fitted] = []
@@ -90,24 +88,20 @@ def run(options: argparse.Namespace) -> None:
             assert auto is not None
             found = [float("nan") if e.value is None else e.value for e in estimates]
             truth = one.truth.discounted.value
-            row = {"task": task.name, "policy": name, "truth": truth, "range": max(truths) - min(truths)}
+            row = {"task": task.name, "policy": name, "truth": truth, "range": dev.wide}
             row |= dict(zip(METHODS, found, strict=True)) | {"auto": auto.value}
             for chooser, losses in (("bvft", tournament(values, backups)), ("lstd", lstd_tournament(values, backups))):
                 row[chooser] = found[int(np.argmin(np.where(np.isfinite(found), losses, np.inf)))]
             row["best"] = min(found, key=lambda value: abs(value - truth) if np.isfinite(value) else np.inf)
-            with (options.out / "rows.jsonl").open("a") as file:
-                file.write(json.dumps(row) + "\n")
+            keep(options.out, row)
             print(row, flush=True)
-
-
-def rows(out: Path) -> list[dict[str, Any]]:
-    path = out / "rows.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def table(out: Path) -> Iterator[str]:
     """Errors as shares of the range of true values."""
     found = rows(out)
+    if not found:
+        raise SystemExit(f"{out}: there are no rows yet; run it without --summarise first")
     logs = len({row["task"] for row in found})
     yield f"| {len(found)} policies of {logs} logs | mean | median | largest | as good as the best |"
     yield "|---|--:|--:|--:|--:|"

@@ -1,22 +1,22 @@
 """What stops FQE from diverging, and what makes it right: its relatives, and a published recipe part by part.
 
-    python benchmarks/stable_fqe.py --data ropeval-data --out stable-fqe
-    python benchmarks/stable_fqe.py --data ropeval-data --out stable-fqe --tasks 'suite/*' --members 5 \\
+    python -m benchmarks.stable_fqe --data ropeval-data --out stable-fqe
+    python -m benchmarks.stable_fqe --data ropeval-data --out stable-fqe --tasks 'suite/*' --members 5 \\
         --recipe-steps 1000000
-    python benchmarks/stable_fqe.py --out stable-fqe --summarise
+    python -m benchmarks.stable_fqe --out stable-fqe --summarise
 
 The first takes some minutes a log on two cores; the second is the whole, and wants a GPU. Only policies of the `dev`
 part are judged. Every row is kept as it is made: an interrupted run goes on.
 """
 
 import argparse
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.dev_rows import Dev, keep, rows
 
 from ropeval.estimators import ESTIMATORS
 from ropeval.estimators.fqe import DOPE
@@ -55,26 +55,23 @@ def run(options: argparse.Namespace) -> None:
     from ropeval.runtime import prepare
 
     prepare()
-    options.out.mkdir(parents=True, exist_ok=True)
     done = {(row["task"], row["policy"], row["variant"]) for row in rows(options.out)}
     for task in find_tasks(options.tasks):
         if task.split != "dev":
             continue
         data = load_task(task, options.data)
-        judged = {name: judged for name, judged in data.judged.items() if judged.split == "dev"}
+        dev = Dev.of(data)
         bounds = Log(data.dataset, task.gamma).bounds  # an estimate beyond them is reported as the bound itself
         for variant, (method, settings) in variants(options.recipe_steps, options.width).items():
-            for name in list(judged)[-options.policies :]:
+            for name, judged in dev.best(options.policies):
                 if (task.name, name, variant) in done or (options.variants and variant not in options.variants):
                     continue
-                truth = judged[name].truth.discounted.value
-                row = {"task": task.name, "policy": name, "variant": variant, "truth": truth}
-                spread = [other.truth.discounted.value for other in judged.values()]
-                row["range"] = max(spread) - min(spread)
+                truth = judged.truth.discounted.value
+                row = {"task": task.name, "policy": name, "variant": variant, "truth": truth, "range": dev.wide}
                 began = time.perf_counter()
                 try:
                     found = ropeval.evaluate(
-                        data.dataset, judged[name].policy, method, gamma=task.gamma, members=options.members,
+                        data.dataset, judged.policy, method, gamma=task.gamma, members=options.members,
                         settings={method: settings} if settings else {},
                     )  # fmt: skip
                     row |= {"value": found.value, "members": found.members, "extras": found.extras}
@@ -83,14 +80,8 @@ def run(options: argparse.Namespace) -> None:
                 except ropeval.UserError as error:
                     row["refused"] = str(error)
                 row["seconds"] = round(time.perf_counter() - began, 1)
-                with (options.out / "rows.jsonl").open("a") as file:
-                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                keep(options.out, row)
                 print(task.name, name, variant, row.get("value"), truth, row["seconds"], flush=True)
-
-
-def rows(out: Path) -> list[dict[str, Any]]:
-    path = out / "rows.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def table(out: Path) -> Iterator[str]:

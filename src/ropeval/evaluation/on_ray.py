@@ -162,8 +162,4 @@ def _pack(folder: Path) -> Files:
 
 def _unpack(folder: Path, files: Files) -> None:
     for name, content in files.items():
-        write_atomically(folder / name, partial(_write, content))
-
-
-def _write(content: bytes, path: Path) -> None:
-    path.write_bytes(content)
+        write_atomically(folder / name, partial(Path.write_bytes, data=content))

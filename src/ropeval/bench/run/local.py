@@ -131,7 +131,7 @@ def keep(store: Store, unit: Unit, result: UnitResult, outcome: Outcome) -> None
         store.fail(unit, policy, *failed)
         outcome.refused += failed.refused
         outcome.failed += not failed.refused
-    store.forget(unit)
+    store.forget(unit.id)
 
 
 def record_failure(store: Store, unit: Unit, error: BaseException, outcome: Outcome) -> None:

@@ -144,7 +144,7 @@ class Store:
                 units, name = self.folder / "units", glob.escape(group.name)
                 remove_leftovers(units, [f"{name}.*{end}" for end in KINDS])
                 for done in units.glob(f"{name}.*.rows.parquet"):  # it may have ended between writing and forgetting
-                    self._forget(done.name.removesuffix(".rows.parquet"))
+                    self.forget(done.name.removesuffix(".rows.parquet"))
             yield ours
 
     def claimed(self, group: Group) -> bool:
@@ -171,10 +171,8 @@ class Store:
         found = [_json(path) for path in (self.folder / "work").glob(f"{group.name}.*.json")]
         return sum(note["members"] * note["fraction"] for note in found)
 
-    def forget(self, unit: Unit) -> None:
-        self._forget(unit.id)
-
-    def _forget(self, unit: str) -> None:
+    def forget(self, unit: str) -> None:
+        """By its id: there may be nothing else left of it."""
         shutil.rmtree(self.folder / "work" / unit, ignore_errors=True)
         (self.folder / "work" / f"{unit}.json").unlink(missing_ok=True)
 

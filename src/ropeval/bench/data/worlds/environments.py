@@ -1,5 +1,6 @@
 """The worlds as Gymnasium plays them. Importing this module registers them all."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,7 +19,7 @@ from ropeval.policies.policy import Policy
 Observation = NDArray[np.float32]
 
 
-class World(gymnasium.Env[Observation, Any]):
+class World(gymnasium.Env[Observation, Any], ABC):
     """One of ours: it tells how it begins, and what is seen."""
 
     def reset(
@@ -28,8 +29,8 @@ class World(gymnasium.Env[Observation, Any]):
         self._state = self._start()
         return self._observe(), {}
 
-    def _start(self) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _start(self) -> Any: ...
 
     def _observe(self) -> Observation:
         return np.asarray(self._state, np.float32)
