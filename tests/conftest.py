@@ -86,6 +86,14 @@ def _start_no_python(self, args, *others, **named) -> None:
     _start(self, args, *others, **named)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _programs_of_other_tests_are_let_go() -> None:
+    """Whole modules train without `fit`, which would see to it."""
+    from ropeval.runtime import release_compiled
+
+    release_compiled()
+
+
 @pytest.fixture
 def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of HDF5 and Parquet are read here, not in a process of their own. `test_guarded_read` is about that."""

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import pytest
 
 from ropeval import runtime
@@ -94,3 +95,29 @@ def test_sizes_are_a_cpus_or_an_accelerators(backend, size):
 def test_what_this_machine_is_has_a_name_and_a_size():
     assert 1 <= cores() <= os.cpu_count()
     assert processor()
+
+
+@pytest.fixture
+def traced():
+    """A compiled program, and how often it was traced."""
+    times: list[int] = []
+
+    @jax.jit
+    def program(x):
+        times.append(1)
+        return x + 1
+
+    program(1)
+    return program, times
+
+
+@pytest.mark.skipif(not runtime.AREAS.exists(), reason="areas of memory are counted on Linux")
+@pytest.mark.parametrize(("allowed", "made"), [("10", 2), ("1000000000", 1), ("no number", 1), (None, 1)])
+def test_compiled_programs_go_before_the_process_would(monkeypatch, tmp_path, traced, allowed, made):
+    monkeypatch.setattr(runtime, "AREAS_ALLOWED", tmp_path / "allowed")
+    if allowed is not None:
+        runtime.AREAS_ALLOWED.write_text(allowed)
+    runtime.release_compiled()
+    program, times = traced
+    assert program(1) == 2
+    assert len(times) == made

@@ -1,4 +1,4 @@
-"""How the command line sets up JAX: compiled programs are kept between runs, and its chatter is silenced."""
+"""How JAX is set up and kept within bounds: compiled programs are kept between runs, its chatter is silenced."""
 
 import logging
 import os
@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 NVIDIA = Path("/proc/driver/nvidia/version")  # there where the driver is
+AREAS, AREAS_ALLOWED = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")  # of memory, on Linux
 
 
 def prepare() -> None:
@@ -38,6 +39,23 @@ def prepare() -> None:
 
         for name, value in settings.items():
             jax.config.update(name, value)
+
+
+def release_compiled() -> None:
+    """Let go of compiled programs before they use up what the system allows a process.
+
+    Linux gives a process 65,530 areas of memory. Each log of another size is compiled anew, which takes some 750 of
+    them for a method, and JAX keeps them all: the hundredth log would end the process without a word.
+    """
+    try:
+        with AREAS.open("rb") as areas:
+            many = sum(1 for _ in areas) > int(AREAS_ALLOWED.read_text()) // 2
+    except (OSError, ValueError):  # another system
+        return
+    if many:
+        import jax
+
+        jax.clear_caches()
 
 
 @cache

@@ -47,6 +47,13 @@ def test_the_estimator_sees_the_encoders_features(problem):
     assert (alone.remarks, after.remarks) == (("added",), ("doubled", "added"))
 
 
+def test_programs_of_logs_before_this_one_are_let_go(problem, monkeypatch):
+    called = []
+    monkeypatch.setattr("ropeval.evaluation.fit.release_compiled", lambda: called.append(True))
+    fit(problem, make_method("add"), Run(member_keys(0, 1)))
+    assert called == [True]
+
+
 def test_a_setting_that_no_part_asks_for_is_refused(problem):
     with pytest.raises(UserError, match=r"unknown setting that members of one run of add may differ in 'add\.rate'"):
         fit(problem, make_method("add"), Run(member_keys(0, 1), settings={"add.rate": [1.0]}))

@@ -8,6 +8,7 @@ from ropeval.errors import unknown_name
 from ropeval.estimators import ESTIMATORS, Estimated
 from ropeval.evaluation.methods import Method
 from ropeval.learning.engine import Run, Trained
+from ropeval.runtime import release_compiled
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +23,7 @@ class Fitted:
 def fit(problem: Problem, method: Method, run: Run) -> Fitted:
     """Every member's estimate, and how it came about."""
     _check_settings(method, run)
+    release_compiled()
     trained: tuple[Trained, ...] = ()
     remarks: tuple[str, ...] = ()
     features = None
