@@ -15,9 +15,11 @@ Columns = dict[str, NDArray[Any]]
 PIECE = 16  # rows that are worth a copy of their own
 
 
-def checked_columns(raw: Columns, name: str, notices: list[str], given: bool = False) -> dict[str, Any]:
+def checked_columns(
+    raw: Columns, name: str, notices: list[str], given: bool = False, part: bool = False
+) -> dict[str, Any]:
     """The fields of a `Dataset`. What was done to the log is added to the notices. `given`: the arrays may be kept and
-    changed; from here on, those that may not are read-only."""
+    changed; from here on, those that may not are read-only. `part`: of a log, which may be left without a step."""
     columns = {key: np.asarray(value) if given else _read_only(value) for key, value in raw.items()}
     check_found(columns, {}, sorted(columns), name)
     steps = len(columns["rewards"]) if columns["rewards"].ndim else 0
@@ -52,7 +54,9 @@ def checked_columns(raw: Columns, name: str, notices: list[str], given: bool = F
         rows["truncations"][starts[1:] - 1] = True
     initial = rows["observations"][starts[:-1]]  # [E, S]
     if "next_observations" not in rows:
-        starts = _add_successors(rows, starts, name, notices)
+        starts = _add_successors(rows, starts, notices)
+        if len(rows["rewards"]) == 0 and not part:
+            raise no_successors(name)
     rows["truncations"] &= ~rows["terminations"]  # both flags true: termination wins
     return {**rows, "initial_observations": initial, "starts": starts.astype(np.int64), "num_actions": num_actions}
 
@@ -63,16 +67,18 @@ def _read_only(values: Any) -> NDArray[Any]:
     return array
 
 
-def _add_successors(rows: Columns, starts: NDArray[Any], name: str, notices: list[str]) -> NDArray[Any]:
+def no_successors(name: str) -> UserError:
+    return UserError(
+        f"{name}: no step has a known successor (every episode is one unterminated step and "
+        "there are no next_observations); add next_observations"
+    )
+
+
+def _add_successors(rows: Columns, starts: NDArray[Any], notices: list[str]) -> NDArray[Any]:
     """Adds `next_observations`, drops the steps whose successor is not in the log; `starts` [E+1] of what is left."""
     last, steps = starts[1:] - 1, len(rows["rewards"])  # [E] final row of each episode
     ended = rows["terminations"][last]
     lost = last[~ended]
-    if len(lost) == steps:
-        raise UserError(
-            f"{name}: no step has a known successor (every episode is one unterminated step and "
-            "there are no next_observations); add next_observations"
-        )
     before = np.arange(len(last)) - np.cumsum(ended) + ended  # [E] steps that are dropped before each episode
     successors = _without(rows["observations"], lost, shift=1)
     successors[(last - before)[ended]] = rows["observations"][last[ended]]  # its own: the discount is 0 there

@@ -134,12 +134,18 @@ class Dataset(ShownInNotebook):
 
     @staticmethod
     def from_columns(
-        columns: dict[str, NDArray[Any]], name: str = "log", notices: Sequence[str] = (), *, given: bool = False
+        columns: dict[str, NDArray[Any]],
+        name: str = "log",
+        notices: Sequence[str] = (),
+        *,
+        given: bool = False,
+        part: bool = False,
     ) -> "Dataset":
         """Check the columns of one log (Minari's names) and put its episodes in order. They are copied, unless they are
-        `given` away: arrays that nobody else looks at, each under one name."""
+        `given` away: arrays that nobody else looks at, each under one name. A `part` of a log may be left without a
+        step, where none has a successor."""
         said = list(notices)
-        return Dataset(**checked_columns(columns, name, said, given), name=name, notices=tuple(said))
+        return Dataset(**checked_columns(columns, name, said, given, part), name=name, notices=tuple(said))
 
     @staticmethod
     def concatenate(parts: Sequence["Dataset"], name: str = "log") -> "Dataset":

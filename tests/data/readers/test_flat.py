@@ -1,11 +1,13 @@
 """Flat columns, cut into parts where episodes end."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ropeval.data import Dataset
 from ropeval.data.readers import flat
+from ropeval.errors import UserError
 from tests.data.test_dataset import lengths, random_log
 
 
@@ -36,3 +38,18 @@ def test_where_episodes_have_ids_the_log_is_read_whole(columns, monkeypatch):
     named = columns | {"episode_ids": np.arange(12) % 3, "terminations": np.zeros(12), "truncations": np.zeros(12)}
     (log,) = flat.read_in_parts(lambda name, rows: named[name][rows], list(named), 12, {}, "log")
     assert log.num_episodes == 3
+
+
+def test_a_part_may_be_left_without_a_step_but_not_the_log(columns, monkeypatch):
+    monkeypatch.setattr(flat, "PART", 3)
+    del columns["next_observations"]
+    columns["terminations"][:] = False
+
+    def steps_of_parts(cut):
+        columns["truncations"] = cut
+        parts = flat.read_in_parts(lambda name, rows: columns[name][rows], list(columns), 12, {}, "log")
+        return [len(part) for part in flat.with_steps(parts, "log")]
+
+    assert steps_of_parts(np.arange(12) < 4) == [0, 7]  # four episodes of one step each, then one of eight
+    with pytest.raises(UserError, match="log: no step has a known successor"):
+        steps_of_parts(np.ones(12, bool))

@@ -4,8 +4,9 @@ import numpy as np
 import polars
 import pytest
 
-from ropeval.data import load_dataset
+from ropeval.data import Dataset, load_dataset
 from ropeval.data.column_names import parse_columns
+from ropeval.data.readers import flat, table
 from ropeval.errors import UserError
 from tests.data import logs
 
@@ -95,3 +96,23 @@ def test_actions_that_are_neither_numbers_nor_words(action):
     table = logs.frame(logs.make_columns(discrete=True)).with_columns(polars.Series("actions", [action] * 12))
     with pytest.raises(UserError, match="not numbers"):
         load_dataset(table)
+
+
+@pytest.mark.parametrize("column", ["episode_ids", "num_actions", "actions", None])
+def test_what_must_be_seen_as_a_whole_is_one_part(column, monkeypatch):
+    monkeypatch.setattr(flat, "PART", 4)
+    columns = logs.make_columns(discrete=True)
+    words = np.array(["a", "b", "c", "d", "e"])[columns["actions"]]
+    others = {"episode_ids": columns["episode_ids"], "num_actions": np.full(12, 5), "actions": words}
+    frame = logs.frame({k: v for k, v in columns.items() if k not in ("time", "episode_ids", "num_actions")})
+    frame = frame.with_columns(**{column: others[column]}) if column else frame
+    asked = []
+
+    def select(wanted, rows):
+        asked.append(rows)
+        return frame.select(wanted)[rows]
+
+    parts = list(table.table_in_parts(frame.columns, select, 12, {}, "log"))
+    assert (len(parts) == 1) == (column is not None)
+    assert Dataset.concatenate(parts).sha256 == load_dataset(frame).sha256
+    assert all(rows.stop - rows.start < 12 for rows in asked[3:])  # after a glance, and the flags

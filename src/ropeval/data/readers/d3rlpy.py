@@ -34,7 +34,7 @@ def read(file: Any, source: str) -> Iterator[Dataset]:
         if steps >= PART or number == count - 1:
             name = source if first == 0 and number == count - 1 else f"{source} (from episode {first} on)"
             yield Dataset.from_columns(
-                {key: np.concatenate([episode[key] for episode in waiting]) for key in waiting[0]}, name=name
+                {key: np.concatenate([episode[key] for episode in waiting]) for key in waiting[0]}, name=name, part=True
             )
             waiting, steps, first = [], 0, number + 1
 

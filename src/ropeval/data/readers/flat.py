@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data.checked_columns import no_successors
 from ropeval.data.column_names import Mapped, said_flags
 from ropeval.data.dataset import Dataset
 
-PART = 1 << 19  # rows, about, in a part
+PART = 1 << 17  # rows, about, in a part: their memory is used again for the next, and most of it is in the cache
 ReadRows = Callable[[str, slice], NDArray[Any]]
 
 
@@ -36,5 +37,15 @@ def read_in_parts(read: ReadRows, names: Iterable[str], steps: int, mapped: Mapp
         cut = np.searchsorted(cuts, start + PART)
         end = int(cuts[cut]) if cut < len(cuts) else steps
         place = f"{source} (from row {start:,} on)"
-        yield Dataset.from_columns(columns(slice(start, end)), name=place, given=True)
+        yield Dataset.from_columns(columns(slice(start, end)), name=place, given=True, part=True)
         start = end
+
+
+def with_steps(parts: Iterable[Dataset], source: str) -> Iterator[Dataset]:
+    """The same parts, of which not every one may be left without a step."""
+    steps = 0
+    for part in parts:
+        steps += len(part)
+        yield part
+    if steps == 0:
+        raise no_successors(source)

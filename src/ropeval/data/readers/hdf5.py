@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ropeval.data.column_names import Mapped, check_found, find_names
 from ropeval.data.dataset import Dataset
-from ropeval.data.readers.flat import read_in_parts
+from ropeval.data.readers.flat import read_in_parts, with_steps
 from ropeval.errors import UserError, first_line
 from ropeval.files import BOMB_BYTES, BOMB_RATIO, UNREADABLE
 
@@ -89,7 +89,7 @@ def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
     with open_hdf5(path) as file:
         names = set(file)
         if {"columns", "num_episodes", "version"} <= names:
-            yield from d3rlpy.read(file, str(path))
+            yield from with_steps(d3rlpy.read(file, str(path)), str(path))
         elif any(name.startswith("episode_") and name[8:].isdecimal() for name in names):
             folder = minari.folder_of(path)
             if folder is None:
@@ -99,7 +99,7 @@ def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
                 )
             yield from minari.read(folder, mapped)
         else:
-            yield from _read_flat(file, mapped, str(path))
+            yield from with_steps(_read_flat(file, mapped, str(path)), str(path))
 
 
 def _read_flat(file: Any, mapped: Mapped, source: str) -> Iterator[Dataset]:

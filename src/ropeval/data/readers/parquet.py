@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ropeval.data.column_names import Mapped
 from ropeval.data.dataset import Dataset
-from ropeval.data.readers.table import from_table, polars_reading
+from ropeval.data.readers.table import polars_reading, table_in_parts
 
 MAGIC = b"PAR1"
 
@@ -15,14 +15,14 @@ def recognises(path: Path, start: bytes) -> bool:
 
 
 def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
-    """One part: a table must be sorted before its episodes can be cut."""
     import polars
 
-    with polars_reading(path, "Parquet"), path.open("rb") as file:  # a path would be taken for a pattern
-        names = list(polars.read_parquet_schema(file))
+    with polars_reading(path, "Parquet"):
+        table = polars.scan_parquet(path, glob=False)
+        names, steps = table.collect_schema().names(), table.select(polars.len()).collect().item()
 
-    def select(wanted: list[str]) -> polars.DataFrame:
+    def select(wanted: list[str], rows: slice) -> polars.DataFrame:
         with polars_reading(path, "Parquet"):
-            return polars.read_parquet(path, columns=wanted, glob=False)
+            return table.select(wanted).slice(rows.start, rows.stop - rows.start).collect()
 
-    yield from_table(names, select, mapped, str(path))
+    yield from table_in_parts(names, select, steps, mapped, str(path))

@@ -7,6 +7,7 @@ counts. Actions in words become numbers, in the order of `action_names`, or else
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +16,22 @@ from numpy.typing import NDArray
 
 from ropeval.data.column_names import ACTION_NAMES, Mapped, check_found, find_names
 from ropeval.data.dataset import Dataset
-from ropeval.data.readers.flat import said_columns
+from ropeval.data.readers import flat
+from ropeval.data.readers.flat import read_in_parts, said_columns, with_steps
 from ropeval.errors import UserError, first_line
 
 VECTORS = ("observations", "next_observations", "actions")
 TRUE, FALSE = ("true", "yes", "y", "t", "1"), ("false", "no", "n", "f", "0", "")
 MAX_CATEGORIES = 1000
+READINGS = 8  # of a file that is read part by part: each may have to skip what comes before
 CACHED = 1 << 12  # rows of a matrix that are filled at a time
+SelectRows = Callable[[list[str], slice], Any]  # a polars frame
 
 
 def from_table(names: list[str], select: Callable[[list[str]], Any], mapped: Mapped, source: str) -> Dataset:
     """The log in a table of columns with these names; `select` gives a polars frame of those that are wanted."""
-    found = find_names(names, mapped, source)
-    check_found(found, mapped, names, source)
-    if "episode_ids" not in found and "time" not in mapped:
-        found.pop("time", None)  # a column that happens to be called so; the order of the rows counts
-    for name, keys in found.items():
-        if name not in VECTORS and len(keys) > 1:
-            raise UserError(f"{source}: {name} is one number per step, but {', '.join(keys)} all answer to it")
-    wanted = list(dict.fromkeys(key for keys in found.values() for key in keys))
-    frame = select(wanted)
+    found = _find(names, mapped, source)
+    frame = select(_wanted(found))
     if frame.height == 0:
         raise UserError(f"{source}: the table has no rows")
     notices: list[str] = []
@@ -46,23 +43,86 @@ def from_table(names: list[str], select: Callable[[list[str]], Any], mapped: Map
         if name == "actions" and len(keys) == 1 and _holds_words(frame[keys[0]]):
             columns[name], words = _categories(frame[keys[0]], source, mapped.get(ACTION_NAMES))
             notices.append(f"the words in {keys[0]} became discrete actions: {_listed(words)}")
-        elif name in VECTORS:
-            columns[name] = _vector(frame, name, keys, source)
-        elif name in ("terminations", "truncations"):
-            columns[name] = _flags(frame[keys[0]], name, source)
-        elif name == "episode_ids":
-            columns[name] = _episode_ids(frame[keys[0]], source)
-        elif name == "num_actions":
-            columns[name] = _numbers(frame[keys[0]].unique(), name, source)
         elif name != "time":
-            columns[name] = _numbers(frame[keys[0]], name, source)
-    actions = found["actions"]
-    if len(actions) > 1 and all(frame[key].dtype.is_integer() for key in actions):
-        notices.append(f"actions are {len(actions)} columns of integers and are taken as continuous numbers")
+            columns[name] = _column(frame, name, keys, source)
+    notices += _about_actions(frame, found["actions"])
     log = Dataset.from_columns(columns | said_columns(mapped, frame.height), source, notices, given=True)
+    return _named(log, found, words)
+
+
+def table_in_parts(names: list[str], select: SelectRows, steps: int, mapped: Mapped, source: str) -> Iterator[Dataset]:
+    """The same log part by part, from a function that reads some rows of some columns. Whatever must be seen as a whole
+    makes one part of it: ids, which may be interleaved, and words, which are numbered."""
+    found = _find(names, mapped, source)
+    wanted = _wanted(found)
+    first = select(wanted, slice(0, 1))
+    words = len(found["actions"]) == 1 and _holds_words(first[found["actions"][0]])
+    if steps <= flat.PART or words or found.keys() & {"episode_ids", "time", "num_actions"}:
+        yield from_table(names, lambda those: select(those, slice(0, steps)), mapped, source)
+        return
+    held = _Held(select, wanted, max(flat.PART, steps // READINGS))
+
+    def read(name: str, rows: slice) -> NDArray[Any]:
+        keys = found[name]
+        whole = rows == slice(0, steps)  # flags, by which the parts are cut
+        return _column(select(keys, rows) if whole else held.rows(rows), name, keys, source)
+
+    said = _about_actions(first, found["actions"])
+    for part in with_steps(read_in_parts(read, list(found), steps, mapped, source), source):
+        yield _named(replace(part, notices=(*said, *part.notices)), found)
+
+
+class _Held:
+    """A stretch of a table that is read at once, since a file may let itself be read from the start only."""
+
+    def __init__(self, select: SelectRows, wanted: list[str], size: int):
+        self._select, self._wanted, self._size = select, wanted, size
+        self._frame: Any = None
+        self._stretch = range(0)
+
+    def rows(self, rows: slice) -> Any:
+        if rows.start not in self._stretch or rows.stop > self._stretch.stop:
+            self._frame = None  # two are not held
+            self._stretch = range(rows.start, max(rows.start + self._size, rows.stop))
+            self._frame = self._select(self._wanted, slice(self._stretch.start, self._stretch.stop))
+        return self._frame.slice(rows.start - self._stretch.start, rows.stop - rows.start)
+
+
+def _find(names: list[str], mapped: Mapped, source: str) -> dict[str, list[str]]:
+    """Which columns are which of ours."""
+    found = find_names(names, mapped, source)
+    check_found(found, mapped, names, source)
+    if "episode_ids" not in found and "time" not in mapped:
+        found.pop("time", None)  # a column that happens to be called so; the order of the rows counts
+    for name, keys in found.items():
+        if name not in VECTORS and len(keys) > 1:
+            raise UserError(f"{source}: {name} is one number per step, but {', '.join(keys)} all answer to it")
+    return found
+
+
+def _wanted(found: Mapping[str, list[str]]) -> list[str]:
+    return list(dict.fromkeys(key for keys in found.values() for key in keys))
+
+
+def _column(frame: Any, name: str, keys: list[str], source: str) -> NDArray[Any]:
+    if name in VECTORS:
+        return _vector(frame, name, keys, source)
+    if name in ("terminations", "truncations"):
+        return _flags(frame[keys[0]], name, source)
+    if name == "episode_ids":
+        return _episode_ids(frame[keys[0]], source)
+    return _numbers(frame[keys[0]].unique() if name == "num_actions" else frame[keys[0]], name, source)
+
+
+def _about_actions(frame: Any, keys: list[str]) -> list[str]:
+    integers = len(keys) > 1 and all(frame[key].dtype.is_integer() for key in keys)
+    return [f"actions are {len(keys)} columns of integers and are taken as continuous numbers"] if integers else []
+
+
+def _named(log: Dataset, found: Mapping[str, list[str]], words: list[str] | None = None) -> Dataset:
+    seen, actions = found["observations"], found["actions"]
     if words is None and len(actions) == log.actions.shape[-1] and log.num_actions is None:
         words = actions
-    seen = found["observations"]
     return log.named(seen if len(seen) == log.observations.shape[1] else None, words)
 
 
