@@ -36,7 +36,7 @@ def read_apart(path: Path, mapped: Mapped) -> Dataset | None:
     with _scratch() as folder:
         if _read_in_child(path, mapped, folder) == WRONG:
             return None
-        return replace(open_columns(folder), name=str(path))
+        return replace(open_columns(folder, sound=True), name=str(path))
 
 
 @contextmanager
