@@ -129,9 +129,7 @@ def best(path: Path, times: int) -> dict[str, dict[str, float]]:
             command = [sys.executable, "-m", "benchmarks.reading", INSIDE, who, str(path)]
             done = subprocess.run(command, check=True, capture_output=True, cwd=HERE.parent)
             tries.append(json.loads(done.stdout))
-    return {
-        who: {name: round(min(one[name] for one in tries), 3) for name in tries[0]} for who, tries in found.items()
-    }
+    return {who: {name: round(min(one[name] for one in tries), 3) for name in tries[0]} for who, tries in found.items()}
 
 
 def main() -> None:
