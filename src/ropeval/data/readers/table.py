@@ -200,7 +200,8 @@ def side_by_side(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
             rows = slice(start, start + CACHED)
             for place, column in enumerate(columns):
                 result[rows, place] = column[rows]
-        finite = np.isfinite(result.max() - result.min())
+        as_they_are = all(column.dtype == np.float32 for column in columns)
+        finite = as_they_are or np.isfinite(result.max() - result.min())
     return result if finite else np.stack(columns, axis=1)
 
 
