@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data.checked_columns import checked_columns
+from ropeval.data.extremes import extremes
 from ropeval.errors import UserError
 from ropeval.files import release
 from ropeval.notebook import ShownInNotebook
@@ -66,7 +67,7 @@ class Dataset(ShownInNotebook):
         """What a policy must fit: sizes, and the range of the logged actions."""
         if self.num_actions is not None:
             return Space(self.observations.shape[1], self.num_actions, discrete=True, action_names=self.action_names)
-        low, high = self.actions.min(axis=0), self.actions.max(axis=0)
+        low, high = extremes(self.actions)
         return Space(self.observations.shape[1], self.actions.shape[1], discrete=False, low=low, high=high)
 
     @property

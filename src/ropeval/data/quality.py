@@ -8,6 +8,7 @@ import numpy as np
 from ropeval.arrays import AnyArray, Floats, Integers
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
+from ropeval.data.extremes import extremes
 from ropeval.data.probabilities import looks_like_propensities
 from ropeval.files import release
 
@@ -85,7 +86,8 @@ def ranges(matrix: AnyArray) -> Ranges:
     total, squares = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1])
     shift = matrix[0].astype(np.float64)  # squares of small numbers lose nothing
     for block in _blocks(matrix):
-        low, high = np.minimum(low, block.min(axis=0)), np.maximum(high, block.max(axis=0))
+        least, most = extremes(block)
+        low, high = np.minimum(low, least), np.maximum(high, most)
         moved = block - shift
         total += moved.sum(axis=0)
         squares += (moved**2).sum(axis=0)

@@ -24,7 +24,8 @@ def logged_returns(problem: Problem, estimated: Estimated) -> Floats:
     """[E] as the method looks at an episode's end."""
     stops_at_cut = estimated.effective is not None and estimated.q is None  # importance sampling without a q
     returns = episode_returns if stops_at_cut else continued_returns
-    return returns(problem.dataset, problem.gamma, problem.horizon)
+    log = problem.log
+    return log.once(("logged returns", stops_at_cut), lambda: returns(log.dataset, log.gamma, log.horizon))
 
 
 def compare_with_log(

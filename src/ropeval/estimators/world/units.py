@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ropeval.arrays import STATIC
 from ropeval.data import Dataset
 from ropeval.data.columns import BLOCK
+from ropeval.data.extremes import extremes
 from ropeval.data.problem import STD_FLOOR, normaliser
 from ropeval.data.streaming import take
 
@@ -133,6 +134,6 @@ def _range(dataset: Dataset) -> tuple[Floats, Floats]:
     low, high = np.full(dataset.observations.shape[1], np.inf), np.full(dataset.observations.shape[1], -np.inf)
     for start in range(0, len(dataset), BLOCK):
         for column in (dataset.observations, dataset.next_observations):
-            block = take(column, slice(start, start + BLOCK))
-            low, high = np.minimum(low, block.min(axis=0)), np.maximum(high, block.max(axis=0))
+            least, most = extremes(take(column, slice(start, start + BLOCK)))
+            low, high = np.minimum(low, least), np.maximum(high, most)
     return low.astype(np.float32), high.astype(np.float32)
