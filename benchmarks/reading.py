@@ -13,8 +13,8 @@ process of its own, the file in the machine's cache, all readers in turn; the be
               is finite, find every step's successor, leave out steps that have none
     ropeval   the same log as by hand; HDF5 and Parquet are read in a process that may die of them
 
-The seconds of imports are taken off on every side. CPU seconds hold those of children. Where a virtual machine has to
-ask its host for memory, filling it costs many times as much: give it several tries.
+The seconds of imports are taken off on every side. CPU seconds hold those of children. On a virtual machine filling
+memory may cost many times as much in one run as in the next: give it several tries.
 """
 
 import argparse
