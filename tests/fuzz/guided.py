@@ -36,7 +36,7 @@ def reached(said: str) -> tuple[Reached, Reached]:
 
 def fuzz(name: str, folder: Path, seconds: int, seed: int, out: Path) -> None:
     """One reader, until the time is over, which ends the process."""
-    import atheris  # type: ignore[import-not-found, unused-ignore]
+    import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     with atheris.instrument_imports(include=["ropeval"]):
         from tests.fuzz.mutate import mutate
