@@ -126,7 +126,7 @@ def test_compiled_programs_go_before_the_process_would(monkeypatch, tmp_path, tr
 
 
 def test_what_was_freed_goes_back_to_the_system_where_the_c_library_can(monkeypatch):
-    kept = []
+    kept: list[int] = []
     for library in (SimpleNamespace(malloc_trim=kept.append), SimpleNamespace()):
         monkeypatch.setattr(ctypes, "CDLL", lambda name, found=library: found)
         runtime._return_freed()
