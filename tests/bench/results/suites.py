@@ -41,5 +41,5 @@ def suite_rows() -> list[dict[str, Any]]:
 
 REFUSAL = {
     "task": LOGS[1], "method": "far", "hyper": "{}", "policy": "d", "refused": True,
-    "error": "policy d: it has no probabilities",
+    "error": "policy d_online_4@offset: it has no probabilities",
 }  # fmt: skip

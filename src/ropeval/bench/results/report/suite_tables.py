@@ -1,5 +1,6 @@
 """The tables of a study that judges several policies per log. Each says of which split it is."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -180,7 +181,7 @@ def refusals(failures: Sequence[Failure]) -> Table:
     """By method and reason, whatever the policy is called in it."""
     found: dict[tuple[str, str], list[Failure]] = {}
     for one in failures:
-        reason = one.error.replace(f"policy {one.policy}", "the policy") if one.policy else one.error
+        reason = re.sub(r"^policy [^:]+:", "the policy:", one.error)  # by the name of its file, not by the task's
         found.setdefault((one.method, reason), []).append(one)
     rows = [
         [method, reason, str(len({one.task for one in own})), str(len(own)), case_name(own[0].task, own[0].policy)]
