@@ -133,6 +133,8 @@ def main() -> int:
         temporary.mkdir()
         folder.mkdir()
         os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
+        os.environ["XDG_CACHE_HOME"] = str(Path(name) / "cache")
+        runtime.prepare()  # as the command line does: what was let go is not compiled again
         runtime.AREAS_ALLOWED = Path(name) / "areas"
         runtime.AREAS_ALLOWED.write_text(str(given.areas))
         rounds = in_one_process(30 * given.minutes, temporary)
