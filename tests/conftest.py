@@ -21,8 +21,10 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Small programs that run for a moment: most of the suite's time went into optimising them. `XLA_FLAGS= make test`
 # compiles them as users do.
-QUICKLY_COMPILED = "backend_optimization_level=1", "cpu_use_fusion_emitters=false", "cpu_parallel_codegen_split_count=1"
-os.environ.setdefault("XLA_FLAGS", " ".join(f"--xla_{flag}" for flag in QUICKLY_COMPILED))
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=1 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
+)
 
 import jax
 import jaxtyping

@@ -50,7 +50,7 @@ def test_interleaved_episodes_are_grouped_by_their_ids(columns):
         (lambda c: c["rewards"].__setitem__(5, np.nan), "rewards is nan at row 5"),
         (lambda c: c["observations"].__setitem__((2, 1), np.inf), "observations is inf at row 2, column 1"),
         (lambda c: c.update(actions=c["actions"][:-1]), "actions has 11 rows but rewards has 12"),
-        (lambda c: c.update(observations=np.zeros(12)), "observations has shape (12,)"),
+        (lambda c: c.update(observations=np.zeros((12, 2, 2))), "observations has shape (12, 2, 2)"),
         (lambda c: c.update(actions=np.zeros((12, 2, 2))), "actions has shape (12, 2, 2)"),
         (lambda c: c.update(actions=np.zeros((12, 2), int)), "one integer per step"),
         (lambda c: c.update(actions=np.full(12, -1)), "discrete actions count from 0"),

@@ -71,7 +71,7 @@ def guarded() -> Iterator[None]:
     before = signal.signal(signal.SIGPROF, _late)
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     work = resource.getrlimit(resource.RLIMIT_CPU)
-    # Ends C code that does not come back. The kernel's own count is coarser than the one it tells: 14.8 s here were 12.
+    # Ends C code that does not come back. The kernel holds it against a coarser count than it tells: 14.8 s were 12.
     most = math.ceil(2 * used + 2 * MAX_SECONDS) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (most, work[1]))
     signal.setitimer(signal.ITIMER_PROF, MAX_SECONDS)  # of work: other processes on the machine do not count

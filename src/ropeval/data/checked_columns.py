@@ -182,6 +182,7 @@ def _vector(columns: Columns, key: str, steps: int, name: str) -> Floats:
 
 def _matrix(columns: Columns, key: str, steps: int, name: str) -> Floats:
     array = columns[key]
+    array = array[:, None] if array.ndim == 1 else array
     _check_rows(array, key, steps, name, ndim=2)
     if array.shape[1] == 0:
         raise UserError(f"{name}: {key} has shape {array.shape}; each row needs at least one number")
@@ -213,9 +214,7 @@ def _flags(columns: Columns, key: str, steps: int, name: str) -> NDArray[np.bool
 def _actions(columns: Columns, steps: int, name: str) -> tuple[NDArray[Any], int | None]:
     array = columns["actions"]
     if array.dtype.kind not in "iu":
-        if array.ndim == 1:
-            array = array[:, None]
-        return _matrix({"actions": array}, "actions", steps, name), None
+        return _matrix(columns, "actions", steps, name), None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:

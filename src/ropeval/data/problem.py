@@ -14,6 +14,7 @@ from ropeval.data.bounds import Bounds, known_length, value_bounds
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
 from ropeval.data.horizon import resolved_horizon
+from ropeval.data.numbered import NumberedStates, numbered_states
 from ropeval.data.streaming import Pairs, Stored, spill, take
 from ropeval.data.transitions import Transitions, fits, lay_out
 from ropeval.errors import UserError, unknown_name
@@ -37,15 +38,21 @@ class Log:
     which bootstraps nothing on the last step of every episode, time-outs included, and draws one action per state.
     """
 
-    dataset: Dataset
+    dataset: Dataset  # as learners see it: states that are but numbers become codes
     gamma: float
     protocol: Protocol = "standard"
     horizon: int | None = None  # steps that count, from the start of an episode; None: all of them
+    given: Dataset = field(init=False, repr=False)  # as it was logged
+    states: NumberedStates | None = field(init=False, repr=False)
     _made: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
             raise unknown_name("protocol", self.protocol, list(PROTOCOLS))
+        states = numbered_states(self.dataset)
+        seen = self.dataset if states is None else states.coded(self.dataset)
+        for name, value in (("given", self.dataset), ("states", states), ("dataset", seen)):
+            object.__setattr__(self, name, value)
         object.__setattr__(self, "horizon", resolved_horizon(self.dataset, self.gamma, self.horizon))
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
@@ -88,7 +95,8 @@ class Log:
         """
         if draws is not None and draws < 1:
             raise UserError(f"{draws} actions per state were asked for; at least 1 is needed")
-        policy = policy.fitted(self.dataset.space)
+        policy = policy.fitted(self.given.space)
+        policy = policy if self.states is None else self.states.shown_to(policy)
         count = 1 if policy.deterministic else (draws or (1 if self.protocol == "paper" else DEFAULT_DRAWS))
         logged = self.pairs(_action_width(self.dataset, policy))
         choices = policy.action_size if policy.discrete and policy.has_probabilities else None

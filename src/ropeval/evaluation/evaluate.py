@@ -92,7 +92,7 @@ def answer(
     shared        what is prepared once for all policies of the log; None: there, too
     """
     method.check(problem.dataset, problem.policy)
-    groups = make_groups(problem.dataset, options.by) if options.by else []
+    groups = make_groups(problem.log.given, options.by) if options.by else []
     began = time.perf_counter()
     config = {
         "gamma": problem.gamma,

@@ -16,6 +16,7 @@ import numpy as np
 from ropeval.cluster import Cluster
 from ropeval.data import Dataset, Log, Problem
 from ropeval.data.horizon import horizon_note, resolved_horizon
+from ropeval.data.numbered import numbered_states
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
@@ -86,6 +87,12 @@ class Session:
     def notes(self) -> list[str]:
         """What should be known before the work begins."""
         found = [horizon_note(self.dataset, self.options.gamma, self.options.horizon)]
+        states = numbered_states(self.dataset)
+        if states is not None:
+            found.append(
+                f"observations are one whole number, of {len(states.numbers)} kinds: each is learned as a state of "
+                "its own; policies see the number"
+            )
         minutes, expected = self.options.minutes, self.forecast()
         if minutes is not None and expected.total > 60.0 * minutes:
             found.append(f"{minutes:g} minutes are too few: the least that is worth it takes {expected}")

@@ -59,7 +59,8 @@ class LoggedOutcomes(Gathered):
 def number_of(rows: Floats, values: Floats) -> NDArray[np.int64]:
     """[n] which of the values [C, k] each row [n, k] holds; one that was not looked at counts as its nearest."""
     unique, place = np.unique(rows, axis=0, return_inverse=True)
-    distance = ((unique[:, None] - values[None]) ** 2).sum(axis=-1)
+    ours, theirs = (part.astype(np.float64) - values.mean(axis=0) for part in (unique, values))
+    distance = (theirs**2).sum(axis=1) - 2.0 * ours @ theirs.T  # squared, less what all values have in common
     return np.asarray(distance.argmin(axis=1)[place.reshape(-1)])
 
 

@@ -123,7 +123,8 @@ def find_choices(seen: Floats) -> list[Choice]:
     if not columns:
         return []
     together = np.unique(seen[:, columns], axis=0)
-    if len(together) <= min(FEW_TOGETHER, len(seen) // ROWS_PER_VALUE):
+    most = max(FEW_TOGETHER, len(columns))  # a one-hot code is one choice, however long
+    if len(together) <= min(most, len(seen) // ROWS_PER_VALUE):
         return [Choice(tuple(columns), together)]
     return [Choice((c,), np.unique(seen[:, c])[:, None]) for c in columns]
 
