@@ -17,6 +17,7 @@ from ropeval.files import (
     remove_leftovers,
     scratch_folder,
     sole_writer,
+    write_alone,
     write_parquet,
     write_text,
 )
@@ -109,6 +110,13 @@ def test_a_second_writer_is_refused_or_waits_and_a_killed_ones_leavings_go(tmp_p
         with pytest.raises(UserError, match="another process is writing it"), sole_writer(target, patience=0.1):
             pass
     assert [path.name for path in tmp_path.iterdir()] == [other]
+
+
+def test_a_text_is_written_and_what_a_killed_writer_of_it_left_goes(tmp_path):
+    for name in (".card.html.abcdefgh.html", ".card.html.lock"):
+        (tmp_path / name).touch()
+    write_alone(tmp_path / "card.html", "whole")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("card.html", "whole")]
 
 
 def test_a_folder_that_was_put_aside_comes_back(tmp_path, monkeypatch):

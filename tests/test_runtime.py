@@ -1,10 +1,12 @@
 """JAX is told where to keep compiled programs, whether or not it is imported yet, and the user's word wins."""
 
+import ctypes
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import pytest
@@ -121,3 +123,11 @@ def test_compiled_programs_go_before_the_process_would(monkeypatch, tmp_path, tr
     program, times = traced
     assert program(1) == 2
     assert len(times) == made
+
+
+def test_what_was_freed_goes_back_to_the_system_where_the_c_library_can(monkeypatch):
+    kept: list[int] = []
+    for library in (SimpleNamespace(malloc_trim=kept.append), SimpleNamespace()):
+        monkeypatch.setattr(ctypes, "CDLL", lambda name, found=library: found)
+        runtime._return_freed()
+    assert kept == [0]

@@ -168,6 +168,12 @@ def sole_writer(target: Path, patience: float = 0.0) -> Iterator[None]:
         time.sleep(0.05)
 
 
+def write_alone(path: Path, text: str) -> None:
+    """As `write_text`, where nobody guards the folder: one writer at a time, and what a killed one left goes."""
+    with sole_writer(path, patience=30.0):
+        write_text(path, text)
+
+
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[bool]:
     """Whether the lock is ours for the length of the block; False: another process of this machine has it.

@@ -7,7 +7,7 @@ import pytest
 
 import ropeval
 from ropeval.data import Dataset, Log, numbered
-from ropeval.data.numbered import ByNumber, numbered_states
+from ropeval.data.numbered import numbered_states
 from ropeval.evaluation.options import make_options
 from ropeval.evaluation.session import Session
 from ropeval.policies import CallablePolicy, UniformPolicy
@@ -96,19 +96,6 @@ def test_other_logs_stay_as_they_are(other):
 def test_a_code_that_would_fill_the_memory_is_not_made(monkeypatch):
     monkeypatch.setattr(numbered, "held_bytes", lambda: 1000)
     assert numbered_states(ring(600)[0]) is None
-
-
-def test_what_a_policy_knows_it_still_knows():
-    log, _ = ring(600)
-    states = numbered_states(log)
-    policy = UniformPolicy().fitted(log.space)
-    asked, codes = ByNumber(policy, states), states.code(log.observations[:4])
-    assert (asked.has_log_prob, asked.has_features, asked.box) == (policy.has_log_prob, False, policy.box)
-    assert asked.sha256 == policy.sha256
-    assert asked.action_probabilities(codes) == pytest.approx(np.full((4, 2), 0.5))
-    assert asked.log_prob(codes, np.zeros(4, int)) == pytest.approx(np.log(np.full(4, 0.5)))
-    with pytest.raises(ropeval.UserError, match="no features"):
-        asked.features(codes, np.zeros(4, int))
 
 
 SMALL = {

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from polars.exceptions import PanicException
 
 from ropeval.errors import UserError
 from ropeval.policies.inert.archives import Archive
 from ropeval.policies.inert.arrays import GLOBALS, as_array
 from ropeval.policies.inert.onnx_file import check_onnx
 from ropeval.policies.inert.pickles import read_pickle
+from tests.fuzz import mutate
 from tests.fuzz.campaign import LIBRARY_DIED, run_campaign
 
 FILES, SEED = 3_000, 0  # the same files every time; `make fuzz` looks for new ones
@@ -76,6 +78,16 @@ def test_every_other_name_is_refused(module, name):
     content = b"\x80\x04" + b"".join(b"X" + len(t).to_bytes(4, "little") + t for t in (_utf8(module), _utf8(name)))
     with pytest.raises(UserError, match="asks for"):
         read_pickle(content + b"\x93.", GLOBALS, "it")
+
+
+def test_a_file_too_damaged_for_its_library_is_damaged_blindly(monkeypatch):
+    """polars panics on some, which is no Exception."""
+
+    def panics(content, rng, others):
+        raise PanicException
+
+    monkeypatch.setattr(mutate, "KNOWING", [(lambda content: True, panics)])
+    assert any(mutate.mutate(b"PAR1", np.random.default_rng(seed), [b"x"]) != b"PAR1" for seed in range(5))
 
 
 def _utf8(text: str) -> bytes:

@@ -67,19 +67,24 @@ def attempt(chosen: Seed, others: list[bytes], place: Path, rng: np.random.Gener
     victim = list(chosen.files)[int(rng.integers(len(chosen.files)))]
     path, good = place / victim, chosen.files[victim]
     path.write_bytes(mutate(good, rng, others))
-    outcome, wrong = "read", None
-    try:
-        with guarded():
-            chosen.read(place if chosen.is_folder else path)
-    except UserError as error:
-        outcome = "refused"
-        if "\n" in str(error) or len(str(error)) > 1500:
-            wrong = f"a message of {len(str(error))} characters: {str(error)[:300]}"
-    except (Exception, Broken) as error:
-        outcome, wrong = "broken", "".join(traceback.format_exception(error)[-6:])
+    outcome, wrong = read_guarded(chosen, place if chosen.is_folder else path)
     if wrong is None:
         path.write_bytes(good)
     return f"{chosen.name}: {outcome}", wrong
+
+
+def read_guarded(chosen: Seed, place: Path) -> tuple[str, str | None]:
+    """Whether a file or folder was read, refused or neither, and what is wrong with that."""
+    try:
+        with guarded():
+            chosen.read(place)
+    except UserError as error:
+        said = str(error)
+        short = "\n" not in said and len(said) <= 1500
+        return "refused", None if short else f"a message of {len(said)} characters: {said[:300]}"
+    except (Exception, Broken) as error:
+        return "broken", "".join(traceback.format_exception(error)[-6:])
+    return "read", None
 
 
 if __name__ == "__main__":

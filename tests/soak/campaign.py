@@ -4,6 +4,10 @@
 
 Half of the time in one process, half in a fresh process each. Memory, open files, threads and temporary files must not
 grow: the last third of the rounds is held against the second, since the first compiles and fills caches.
+
+Now and then a log has a size of its own, for which everything is compiled anew. That takes memory, and areas of it,
+until ropeval lets go of what was compiled: at half of the areas that Linux allows. Here it is told that few are
+allowed, so that this happens every few minutes; areas must stay below, and memory is judged from peak to peak.
 """
 
 import argparse
@@ -13,19 +17,24 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from ropeval import runtime
 from tests.problems import Chain, LinearQuadratic
 
-SLACK = {"memory": 8 << 20, "files": 0, "threads": 0, "temporary": 0}  # what may be more at the end
+SLACK = {"memory": 32 << 20, "areas": 1000, "files": 0, "threads": 0, "temporary": 0}  # what may be more at the end
+COMPILED = ("memory", "areas")  # these rise with every compiled program, until all are let go
+OWN_SIZE_EVERY, OWN_SIZES = 20, 200  # rounds; the largest log is still small
 SMALL = {"fqe": {"width": 8, "depth": 1, "steps": 50, "batch": 16}}
 
 
 class Held(NamedTuple):
     memory: int  # bytes
+    areas: int  # of memory
     files: int
     threads: int
     temporary: int  # entries in the folder for temporary files
@@ -34,18 +43,32 @@ class Held(NamedTuple):
 def held(temporary: Path) -> Held:
     with open("/proc/self/statm") as file:
         memory = int(file.read().split()[1]) * resource.getpagesize()
-    return Held(memory, *(len(list(Path(p).iterdir())) for p in ("/proc/self/fd", "/proc/self/task", str(temporary))))
+    with open("/proc/self/maps", "rb") as file:
+        areas = sum(1 for _ in file)
+    counts = (len(list(Path(p).iterdir())) for p in ("/proc/self/fd", "/proc/self/task", str(temporary)))
+    return Held(memory, areas, *counts)
 
 
-def grown(rounds: list[Held]) -> list[str]:
-    """What the last third of the rounds holds beyond the second."""
+def releases(rounds: list[Held]) -> int:
+    """How often compiled programs were let go: areas fall then, by thousands."""
+    return sum(after.areas < before.areas - SLACK["areas"] for before, after in pairwise(rounds))
+
+
+def grown(rounds: list[Held], allowed: int) -> list[str]:
+    """What the last third of the rounds holds beyond the second, and areas beyond half of what is allowed.
+
+    What rises with compiled programs is compared only where each third saw them let go: peak is held against peak.
+    """
+    most = max((one.areas for one in rounds), default=0)
+    found = [f"areas: {most:,} of {allowed:,}"] if most > allowed // 2 + SLACK["areas"] else []
     third = len(rounds) // 3
     if third == 0:
-        return []
-    found = []
-    for name, slack in SLACK.items():
-        before, after = (max(getattr(one, name) for one in part) for part in (rounds[third:-third], rounds[-third:]))
-        if after > before + slack:
+        return found
+    parts = rounds[third:-third], rounds[-third:]
+    judged = [name for name in SLACK if all(map(releases, parts)) or name not in COMPILED]
+    for name in judged:
+        before, after = (max(getattr(one, name) for one in part) for part in parts)
+        if after > before + SLACK[name]:
             found.append(f"{name}: from {before:,} to {after:,}")
     return found
 
@@ -62,11 +85,16 @@ def _columns(rounds: list[Held]) -> dict[str, list[int]]:
     return dict(zip(Held._fields, map(list, zip(*rounds, strict=True)), strict=True))
 
 
+def episodes(number: int) -> int:
+    """Of a round's log. Mostly the same, so that nothing is compiled anew."""
+    return 20 if number % OWN_SIZE_EVERY else 21 + number // OWN_SIZE_EVERY % OWN_SIZES
+
+
 def one_round(number: int) -> None:
-    """A log from Python, with another policy and seed every time; the shapes stay, so nothing is compiled anew."""
+    """A log from Python, with another policy and seed every time."""
     import ropeval
 
-    log = Chain().log(20) if number % 2 else LinearQuadratic().log(20)
+    log = (Chain() if number % 2 else LinearQuadratic()).log(episodes(number))
     name = "uniform" if number % 3 else "other=uniform"
     found = ropeval.evaluate(log, ropeval.load_policy(name), "fqe", members=2, draws=1, settings=SMALL, seed=number)
     assert found.value is None or np.isfinite(found.value)
@@ -98,18 +126,24 @@ def in_many(seconds: float, folder: Path) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=480.0)
+    parser.add_argument("--areas", type=int, default=8000, help="of memory: as if the system allowed no more")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ropeval-soak-") as name:
         temporary, folder = Path(name) / "tmp", Path(name) / "many"
         temporary.mkdir()
         folder.mkdir()
         os.environ["TMPDIR"] = tempfile.tempdir = str(temporary)
+        os.environ["XDG_CACHE_HOME"] = str(Path(name) / "cache")
+        runtime.prepare()  # as the command line does: what was let go is not compiled again
+        runtime.AREAS_ALLOWED = Path(name) / "areas"
+        runtime.AREAS_ALLOWED.write_text(str(given.areas))
         rounds = in_one_process(30 * given.minutes, temporary)
         for place in sorted({0, len(rounds) // 3, 2 * len(rounds) // 3, len(rounds) - 1}):
             print(f"round {place + 1:6,}: {rounds[place].memory / 2**20:8.1f} MB, {rounds[place]}", flush=True)
         for what, more in per_hundred(rounds).items():
             print(f"{what}: {more:+,.2f} {'bytes ' if what == 'memory' else ''}in 100 evaluations", flush=True)
-        wrong = grown(rounds)
+        print(f"compiled programs were let go {releases(rounds)} times", flush=True)
+        wrong = grown(rounds, given.areas)
         count = in_many(30 * given.minutes, folder)
         left = [str(path) for path in temporary.iterdir()]
         left += [path.name for path in (folder / "out").iterdir() if path.name.startswith(".")]

@@ -50,10 +50,10 @@ def info(
         dataset = load_dataset(log, mapped)
         summary = summarise(dataset, said_flags(mapped).get("terminations", False))
     if page is not None:
-        from ropeval.files import write_text
+        from ropeval.files import write_alone
         from ropeval.report.log_page import log_page
 
-        write_text(page, log_page(dataset, summary).html())
+        write_alone(page, log_page(dataset, summary).html())
     if json:
         print(jsonlib.dumps(summary_json(log, source.format.name, summary, dataset.notices), indent=1))
         return

@@ -177,6 +177,7 @@ def answer(
 
 def keep(results: "list[Estimate]", ranking: "list[Ranking]", folder: "ResultFolder", truth: "Truth | None") -> None:
     """Write the answers of a new run, tell a finished one its true values, and draw what is not drawn."""
+    from ropeval.files import write_text
     from ropeval.report.run_page import draw_curves, write_page
 
     if not folder.answered:
@@ -187,5 +188,5 @@ def keep(results: "list[Estimate]", ranking: "list[Ranking]", folder: "ResultFol
     if not folder.has("curves.png"):
         draw_curves(folder.path)
     if not folder.has("report.html"):
-        write_page(folder.path)
+        write_page(folder.path, write=write_text)  # the folder is ours already
     folder.finish()

@@ -65,10 +65,19 @@ class Dataset(ShownInNotebook):
     @cached_property
     def space(self) -> Space:
         """What a policy must fit: sizes, and the range of the logged actions."""
+        size, states = self.observations.shape[1], self._states()
         if self.num_actions is not None:
-            return Space(self.observations.shape[1], self.num_actions, discrete=True, action_names=self.action_names)
+            return Space(size, self.num_actions, discrete=True, action_names=self.action_names, states=states)
         low, high = extremes(self.actions)
-        return Space(self.observations.shape[1], self.actions.shape[1], discrete=False, low=low, high=high)
+        return Space(size, self.actions.shape[1], discrete=False, low=low, high=high, states=states)
+
+    def _states(self) -> int | None:
+        """How many there are at least, where an observation is the number of a state."""
+        if self.observations.shape[1] != 1:
+            return None
+        columns = [self.observations, self.next_observations, self.initial_observations]
+        counts = all((column >= 0).all() and (column == np.round(column)).all() for column in columns)
+        return int(max(column.max(initial=0) for column in columns)) + 1 if counts else None
 
     @property
     def labels(self) -> tuple[list[str], list[str]]:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ropeval.arrays import AnyArray, Floats, Singles
+from ropeval.arrays import Singles
 from ropeval.data.dataset import Dataset
 from ropeval.data.streaming import held_bytes
 from ropeval.policies.policy import Policy
+from ropeval.policies.through import Through
 
 LEAST, MOST = 21, 1000  # kinds
 ROWS_PER_STATE = 20
@@ -46,6 +47,10 @@ class NumberedStates:
         vars(made)["sha256"] = dataset.sha256
         return made
 
+    def shown_to(self, policy: Policy) -> Policy:
+        """Asked about codes, it sees the numbers."""
+        return Through(policy, self.number, len(self.numbers))
+
 
 def numbered_states(dataset: Dataset) -> NumberedStates | None:
     """None where observations are anything else, or their code would fill the memory."""
@@ -65,40 +70,3 @@ def _kinds(column: Singles) -> Singles:
     kinds = np.unique(column)
     whole = len(kinds) <= MOST and bool((kinds == np.round(kinds)).all())
     return kinds if whole else kinds[:0]
-
-
-class ByNumber(Policy):
-    """A policy that sees numbers of states, asked about their codes."""
-
-    def __init__(self, policy: Policy, states: NumberedStates):
-        self.name, self.deterministic, self.discrete = policy.name, policy.deterministic, policy.discrete
-        self.observation_size, self.action_size = len(states.numbers), policy.action_size
-        self._policy, self._states = policy, states
-
-    def sample(self, observations: Singles, rng: np.random.Generator) -> AnyArray:
-        return self._policy.sample(self._states.number(observations), rng)
-
-    def log_prob(self, observations: Singles, actions: AnyArray) -> Floats:
-        return self._policy.log_prob(self._states.number(observations), actions)
-
-    @property
-    def has_log_prob(self) -> bool:
-        return self._policy.has_log_prob
-
-    def action_probabilities(self, observations: Singles) -> Floats | None:
-        return self._policy.action_probabilities(self._states.number(observations))
-
-    def features(self, observations: Singles, actions: AnyArray) -> AnyArray:
-        return self._policy.features(self._states.number(observations), actions)
-
-    @property
-    def has_features(self) -> bool:
-        return self._policy.has_features
-
-    @property
-    def box(self) -> tuple[Singles, Singles] | None:
-        return self._policy.box
-
-    @property
-    def sha256(self) -> str | None:
-        return self._policy.sha256

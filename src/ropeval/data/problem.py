@@ -14,7 +14,7 @@ from ropeval.data.bounds import Bounds, known_length, value_bounds
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
 from ropeval.data.horizon import resolved_horizon
-from ropeval.data.numbered import ByNumber, NumberedStates, numbered_states
+from ropeval.data.numbered import NumberedStates, numbered_states
 from ropeval.data.streaming import Pairs, Stored, spill, take
 from ropeval.data.transitions import Transitions, fits, lay_out
 from ropeval.errors import UserError, unknown_name
@@ -96,7 +96,7 @@ class Log:
         if draws is not None and draws < 1:
             raise UserError(f"{draws} actions per state were asked for; at least 1 is needed")
         policy = policy.fitted(self.given.space)
-        policy = policy if self.states is None else ByNumber(policy, self.states)
+        policy = policy if self.states is None else self.states.shown_to(policy)
         count = 1 if policy.deterministic else (draws or (1 if self.protocol == "paper" else DEFAULT_DRAWS))
         logged = self.pairs(_action_width(self.dataset, policy))
         choices = policy.action_size if policy.discrete and policy.has_probabilities else None

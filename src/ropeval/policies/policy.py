@@ -3,7 +3,7 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -34,6 +34,7 @@ class Space:
     low: Singles | None = None  # [A] smallest and
     high: Singles | None = None  # [A] largest action in the log
     action_names: tuple[str, ...] | None = None  # where the log has words for them
+    states: int | None = None  # observations are whole numbers below this, one each
 
 
 class Policy(ABC):
@@ -149,6 +150,11 @@ class Policy(ABC):
     def fitted(self, space: Space) -> "Policy":
         """The policy as it acts in this space: refused if it does not fit, otherwise itself, or a copy that took from
         the space what it left open. The policy itself is never changed: it may be put to another log."""
+        size = self.observation_size or 0
+        if space.states is not None and size > 1 and size >= space.states:
+            from ropeval.policies.through import OfCodes
+
+            return OfCodes(self.fitted(replace(space, observation_size=size, states=None)), size)
         self.check(space)
         return self._told(space)
 

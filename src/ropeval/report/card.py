@@ -10,7 +10,7 @@ from pathlib import Path
 from ropeval.errors import UserError
 from ropeval.evaluation.result import Estimate, Finding
 from ropeval.evaluation.verdict.one_answer import Answer
-from ropeval.files import write_text
+from ropeval.files import write_alone
 from ropeval.report.escape import markdown
 from ropeval.report.html import Note, Page
 from ropeval.report.labels import number, shown
@@ -46,7 +46,7 @@ def write_card(folder: Path, out: Path | None = None) -> Path:
         text = to_page(card).html() if path.suffix == ".html" else to_text(card)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise UserError(f"{folder}: its files are not what ropeval {__version__} writes ({error!r})") from error
-    write_text(path, text)
+    write_alone(path, text)
     return path
 
 

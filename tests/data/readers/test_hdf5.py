@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from ropeval.data import load_dataset
+from ropeval.data.readers.hdf5 import column
+from ropeval.errors import UserError
 from tests.data import logs
 
 pytestmark = pytest.mark.usefixtures("read_here")
@@ -35,3 +37,11 @@ def test_d3rlpys_first_format_marks_the_ends_of_episodes(tmp_path):
         file["episode_terminals"] = (columns["terminations"] | columns["truncations"]).astype(np.float32)
     log = load_dataset(path)
     assert (len(log), int(log.terminations.sum())) == (10, 1)
+
+
+def test_a_column_asked_of_a_dataset_is_missing_and_no_value_is_looked_at(tmp_path):
+    """Found by fuzzing: `episode_0` was a dataset of a million values, and all were read one by one for the message."""
+    with h5py.File(tmp_path / "log.h5", "w") as file:
+        episode = file.create_dataset("episode_0", data=np.zeros(3))
+        with pytest.raises(UserError, match="rewards is missing, not a column; found nothing"):
+            column(episode, "rewards", "log.h5")

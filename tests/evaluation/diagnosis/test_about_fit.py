@@ -8,6 +8,7 @@ import pytest
 from ropeval.data import Dataset, make_problem
 from ropeval.estimators.estimator import EffectiveSize
 from ropeval.evaluation.diagnosis import about_fit
+from ropeval.evaluation.earned import earned_by
 from ropeval.learning.engine import Run, Trained, member_keys
 from ropeval.learning.resample import Resamples
 from tests.evaluation.diagnosis.evidences import GAMMA, MEMBERS, Residuals, with_members
@@ -157,3 +158,6 @@ def test_replays_that_are_far_off(calm):
     assert found(steps=1) is None
     assert found(logged_std=200.0) is None
     assert about_fit.replay(calm) is None
+    scale = earned_by(calm.problem.log).scale  # nothing was earned yet, and next to nothing is predicted
+    assert found(logged=0.0, logged_std=0.0, predicted=0.01 * scale) is None
+    assert found(logged=0.0, logged_std=0.0, predicted=0.02 * scale) is not None

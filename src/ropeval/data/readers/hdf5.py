@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ def column(group: Any, name: str, source: str) -> Any:
     found = own(group, name, source)
     if not isinstance(found, h5py.Dataset):
         what = "a group" if isinstance(found, h5py.Group) else "missing"
-        raise UserError(f"{source}: {name} is {what}, not a column; found {', '.join(list(group)[:20]) or 'nothing'}")
+        names = islice(group, 20) if isinstance(group, h5py.Group) else ()  # a dataset would give all its values
+        raise UserError(f"{source}: {name} is {what}, not a column; found {', '.join(names) or 'nothing'}")
     if found.shape is None or found.dtype.kind not in "fiubS":
         raise UserError(f"{source}: {name} holds {found.dtype}, not numbers")
     stored = found.id.get_storage_size()

@@ -7,6 +7,7 @@ import numpy as np
 
 from ropeval.arrays import Booleans, Floats, Integers
 from ropeval.evaluation.diagnosis.evidence import Evidence
+from ropeval.evaluation.earned import earned_by
 from ropeval.evaluation.result import Finding
 from ropeval.learning.engine import DIVERGED_AT_BOUNDS
 
@@ -17,6 +18,7 @@ RESIDUAL_SHARE, RESIDUAL_ERRORS = 0.1, 4.0  # what is worth so much of q's own s
 RESIDUAL_ROWS = 4_000
 FALLEN_BACK = (0.1, 0.5)  # share of an estimate that is the log's own: worth a warning, and a guess
 REPLAYED, FAR_OFF = (10, 50), 0.25  # steps of a replay that a simulator is judged by, and how far off is too far
+NOTHING = 0.05  # of what the log's returns differ by: where rewards come late, the first steps earn less, and all alike
 SUPPORTED = (0.8, 0.3)  # share of the rollouts that the log speaks about, likewise
 
 
@@ -93,7 +95,8 @@ def replay(e: Evidence) -> Finding | None:
     """Logged episodes with their own actions must earn in a simulator what they earned."""
     for told in e.estimated.extras.get("replays", []):
         off = abs(told["predicted"] - told["logged"])
-        if told["steps"] in REPLAYED and off > FAR_OFF * max(told["logged_std"], abs(told["logged"])):
+        size = max(told["logged_std"], abs(told["logged"]), NOTHING * earned_by(e.problem.log).scale)
+        if told["steps"] in REPLAYED and off > FAR_OFF * size:
             which = "logged episodes that its members had not seen" if told.get("held_out") else "logged episodes"
             return Finding(
                 "replay",

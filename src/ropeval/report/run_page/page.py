@@ -1,12 +1,12 @@
 """The page of a run: the answer first, then what it rests on, then what speaks against it, then how it was made."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from ropeval.errors import UserError
 from ropeval.evaluation.result import Ranking
-from ropeval.files import write_text
+from ropeval.files import write_alone
 from ropeval.report.by_group import groups_table
 from ropeval.report.html import Note, Page
 from ropeval.report.labels import shown
@@ -25,7 +25,12 @@ from ropeval.version import __version__
 NAME = "report.html"
 
 
-def write_page(folder: Path, truth: Mapping[str, float] | None = None, out: Path | None = None) -> Path:
+def write_page(
+    folder: Path,
+    truth: Mapping[str, float] | None = None,
+    out: Path | None = None,
+    write: Callable[[Path, str], None] = write_alone,
+) -> Path:
     """Draw the results in `folder` as one page, `report.html` beside them unless `out` is given."""
     path = out or folder / NAME
     outcome = read_outcome(folder, truth)
@@ -33,7 +38,7 @@ def write_page(folder: Path, truth: Mapping[str, float] | None = None, out: Path
         html = run_page(_arranged(outcome)).html()
     except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
         raise UserError(f"{folder}: its files are not what ropeval {__version__} writes ({error!r})") from error
-    write_text(path, html)
+    write(path, html)
     return path
 
 
