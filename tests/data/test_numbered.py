@@ -82,7 +82,7 @@ def test_numbers_in_no_order_and_with_gaps():
     [
         lambda log: replace(log, observations=log.observations + 0.5),  # quantities
         lambda log: replace(log, next_observations=np.full_like(log.observations, 2.5)),
-        lambda log: replace(log, observations=log.observations % 5, next_observations=log.observations % 5),  # few
+        lambda log: replace(log, observations=log.observations % 2, next_observations=log.observations % 2),  # few
         lambda log: replace(log, next_observations=np.arange(600, dtype=np.float32)[:, None]),  # each seen once
         lambda log: replace(log, observations=np.repeat(log.observations, 2, axis=1)),  # two numbers
     ],

@@ -75,9 +75,15 @@ class Dataset(ShownInNotebook):
         """How many there are at least, where an observation is the number of a state."""
         if self.observations.shape[1] != 1:
             return None
-        columns = [self.observations, self.next_observations, self.initial_observations]
-        counts = all((column >= 0).all() and (column == np.round(column)).all() for column in columns)
-        return int(max(column.max(initial=0) for column in columns)) + 1 if counts else None
+        largest = 0.0
+        for column in (self.initial_observations, self.observations, self.next_observations):
+            for start in range(0, len(column), HASHED):
+                block = np.asarray(column[start : start + HASHED])
+                if (block < 0).any() or (block != np.round(block)).any():
+                    return None
+                largest = max(largest, float(block.max(initial=0)))
+                release(column)
+        return int(largest) + 1
 
     @property
     def labels(self) -> tuple[list[str], list[str]]:

@@ -3,8 +3,6 @@
 To a network a number is a quantity, and state 37 lies between 36 and 38. Where an observation is one whole number of
 many kinds, each seen often, learners are therefore shown a code with a column for every state; what the log holds of
 one then says nothing about its neighbour in the count. Policies see the number, as it stands in the log.
-
-Up to 20 numbers stay what they are: a network tells so few apart by itself.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +15,7 @@ from ropeval.data.streaming import held_bytes
 from ropeval.policies.policy import Policy
 from ropeval.policies.through import Through
 
-LEAST, MOST = 21, 1000  # kinds
+LEAST, MOST = 3, 1000  # kinds; of two, one number tells as much
 ROWS_PER_STATE = 20
 LOOKED_AT = 10_000  # rows that dismiss most logs at once
 
