@@ -25,7 +25,7 @@ from ropeval.words import read_text
 
 # What NumPy and zipfile raise on a file that is cut short, damaged, or something else altogether.
 UNREADABLE = (
-    OSError, ValueError, EOFError, KeyError, AttributeError, SyntaxError, NotImplementedError, RuntimeError,
+    OSError, ValueError, TypeError, EOFError, KeyError, AttributeError, SyntaxError, NotImplementedError, RuntimeError,
     MemoryError, OverflowError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error,
 )  # fmt: skip
 

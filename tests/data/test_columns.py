@@ -126,9 +126,15 @@ def cut(folder):
     path.write_bytes(path.read_bytes()[:-8])
 
 
+def odd_header(folder):
+    path = folder / "rewards.npy"
+    path.write_bytes(path.read_bytes().replace(b"'descr'", b"b'escr'"))  # a key that NumPy cannot sort
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
+        (odd_header, "rewards.npy: cannot be read"),
         (lambda f: (f / "columns.json").write_text("{"), "columns.json: cannot be read"),
         (lambda f: (f / "columns.json").write_text("[" * 100_000), "columns.json: cannot be read"),
         (lambda f: (f / "columns.json").write_text("[]"), "not the index"),

@@ -24,6 +24,7 @@ def npy(header: str, content: bytes = b"") -> bytes:
         (npy("__import__('os').system('true')"), "damaged"),
         (npy("(" * 5000), "damaged"),
         (npy("-" * 9000 + "1"), "damaged"),
+        (npy("{b'escr': '<f4', 'fortran_order': False, 'shape': (1,)}", b"\0" * 4), "damaged"),
         (b"\x93NUMPY\x07\x00", "damaged"),
         (b"", "damaged"),
     ],

@@ -17,8 +17,8 @@ LOCATOR_64 = struct.Struct("<4sLQL")
 LONGEST_COMMENT = 2**16
 ENCRYPTED = 0x1
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # LZMA may ask for gigabytes of dictionary before its first byte
-UNREADABLE = (OSError, ValueError, EOFError, KeyError, NotImplementedError, RuntimeError, MemoryError, OverflowError,
-              struct.error, zipfile.BadZipFile, zlib.error)  # fmt: skip
+UNREADABLE = (OSError, ValueError, TypeError, EOFError, KeyError, NotImplementedError, RuntimeError, MemoryError,
+              OverflowError, struct.error, zipfile.BadZipFile, zlib.error)  # fmt: skip
 
 
 def read_bytes(path: Path, where: str) -> bytes:
