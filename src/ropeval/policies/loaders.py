@@ -14,6 +14,7 @@ from ropeval.words import writable
 
 NO_STATISTICS = "none"  # FILE+none: the user says that the policy takes the log's observations as they are
 READERS = [known.reader for known in FORMATS]  # imported here: nothing is while a file of strangers is read
+SPOKEN = [(word, word.reader) for word in WORDS]
 READS = either([*(known.name for known in FORMATS), *(word.name for word in WORDS)])
 AS_ONNX = 'export it: torch.onnx.export(policy, torch.zeros(1, SIZE), "policy.onnx", external_data=False)'
 AS_FUNCTION = "wrap it in a Python function and give package.module:name (docs/start/formats.md shows both)"
@@ -44,11 +45,11 @@ def load_policy(spec: str | Path, mode: Mode | None = None) -> Policy:
     mode = own_mode or mode
     if mode is not None and mode not in MODES:
         raise UserError(f"policy {text}: unknown action mode {mode!r}; choose from: {', '.join(MODES)}")
-    word = next((word for word in WORDS if word.reader.recognises(text)), None)
+    word, reader = next(((word, reader) for word, reader in SPOKEN if reader.recognises(text)), (None, None))
     if exists(text) and not (word and word.reserved):
         policy = _load_file(Path(text), statistics, mode)
-    elif word and statistics is None:
-        policy = word.reader.read(text, mode)
+    elif reader and statistics is None:
+        policy = reader.read(text, mode)
     else:
         whole = text if statistics is None else f"{text}+{statistics}"
         raise UserError(f"policy {whole}: no such file, and no package.module:name either; give {READS}")
