@@ -1,5 +1,9 @@
 """Files that kill the library which reads them: a child dies of them, and we say so."""
 
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import h5py
@@ -10,6 +14,7 @@ import pytest
 from ropeval.data import guarded_read, load_dataset
 from ropeval.data.formats import recognise
 from ropeval.errors import UserError
+from ropeval.files import locked
 
 pytestmark = pytest.mark.process
 
@@ -65,3 +70,46 @@ def test_what_the_trial_finds_wrong_is_said_as_always(tmp_path):
     pl.DataFrame({"observations": [1.0]}).write_parquet(tmp_path / "log.parquet")
     with pytest.raises(UserError, match="rewards"):
         load_dataset(tmp_path / "log.parquet")
+
+
+def test_what_a_killed_process_left_goes_and_what_another_uses_stays(sound, tmp_path, monkeypatch):
+    place = tmp_path / "scratch"
+    monkeypatch.setenv("TMPDIR", str(place))
+    for name in ("ropeval-left", "ropeval-used", "ropeval-of-others"):
+        (place / name / "log").mkdir(parents=True)
+    (place / "ropeval-left.lock").touch()
+    with locked(place / "ropeval-used.lock"):
+        assert len(load_dataset(sound)) == 6
+        assert sorted(path.name for path in place.iterdir()) == [
+            "ropeval-of-others",
+            "ropeval-used",
+            "ropeval-used.lock",
+        ]
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are seen in /proc")
+def test_the_child_of_a_killed_process_is_not_left_alone(tmp_path):
+    """By itself it would go on for six seconds of work."""
+    code = f"from ropeval.data import load_dataset; load_dataset({str(DAMAGED / 'circles.h5')!r})"
+    reading = subprocess.Popen([sys.executable, "-c", code], env=os.environ | {"TMPDIR": str(tmp_path)})
+    while reading.poll() is None and not _reads(tmp_path):
+        time.sleep(0.01)
+    time.sleep(0.5)  # it begins to read
+    reading.kill()
+    reading.wait()
+    until = time.monotonic() + 4
+    while time.monotonic() < until and _reads(tmp_path):
+        time.sleep(0.05)
+    assert not _reads(tmp_path)
+
+
+def _reads(place: Path) -> bool:
+    """Whether a process has the folder among its arguments."""
+    return any(str(place).encode() in _arguments(process) for process in Path("/proc").glob("[0-9]*/cmdline"))
+
+
+def _arguments(process: Path) -> bytes:
+    try:
+        return process.read_bytes()
+    except OSError:  # it is gone
+        return b""

@@ -6,13 +6,17 @@ log as a folder of columns, which is mapped here. What the child has to say does
 wrong, the file is read here, and errors are said as always.
 """
 
+import ctypes
 import json
+import os
+import secrets
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +24,7 @@ from ropeval.data.column_names import Mapped
 from ropeval.data.columns import ColumnsWriter, open_columns
 from ropeval.data.dataset import Dataset
 from ropeval.errors import UserError
-from ropeval.files import BOMB_RATIO, scratch_place
+from ropeval.files import BOMB_RATIO, locked, scratch_place
 
 SECONDS, BYTES_PER_SECOND = 6, 50_000_000  # of processor time: other work on the machine does not count
 PATIENCE = 60  # seconds on the clock, for each of those
@@ -28,6 +32,8 @@ MEMORY = 5 << 29  # address space, which libraries reserve more of than they use
 TIMES_THE_FILE = 8  # and this much more, for files that are large
 UNPACKED = 3 << 28  # bytes of the log itself: whoever reads it holds it twice for a moment, in parts and joined
 TOO_LARGE, WRONG = 3, 4  # the child's exit codes
+SCRATCH, LOCK = "ropeval-", ".lock"  # in the names of a folder for the log, and of its lock
+PR_SET_PDEATHSIG = 1  # of Linux
 
 
 def read_apart(path: Path, mapped: Mapped) -> Dataset | None:
@@ -42,13 +48,25 @@ def read_apart(path: Path, mapped: Mapped) -> Dataset | None:
 @contextmanager
 def _scratch() -> Iterator[str]:
     """A folder for the log; "" where there is no room for one, and the file is decoded once more here."""
+    place = Path(scratch_place() or tempfile.gettempdir())
+    with ExitStack() as held:
+        yield _make_scratch(place, held) if place.is_dir() else ""
+
+
+def _make_scratch(place: Path, held: ExitStack) -> str:
+    """Its lock is there before it, and ends with this process: one that can be had belongs to a killed one's folder."""
+    for lock in place.glob(f"{SCRATCH}*{LOCK}"):
+        with suppress(OSError, UserError), locked(lock) as left:  # it may be another user's
+            if left:
+                shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+    made = place / f"{SCRATCH}{secrets.token_hex(8)}"
     try:
-        made = tempfile.TemporaryDirectory(prefix="ropeval-", dir=scratch_place(), ignore_cleanup_errors=True)
-    except OSError:
-        yield ""
-        return
-    with made as place:
-        yield str(Path(place) / "log")
+        held.enter_context(locked(made.with_suffix(LOCK)))
+        made.mkdir(0o700)
+    except (OSError, UserError):
+        return ""
+    held.callback(shutil.rmtree, made, ignore_errors=True)
+    return str(made / "log")
 
 
 def _read_in_child(path: Path, mapped: Mapped, scratch: str) -> int:
@@ -56,7 +74,7 @@ def _read_in_child(path: Path, mapped: Mapped, scratch: str) -> int:
     seconds = SECONDS + size // BYTES_PER_SECOND
     unpacked = UNPACKED + BOMB_RATIO * size
     limits = [str(seconds), str(MEMORY + TIMES_THE_FILE * size), str(unpacked)]
-    given = [str(path), json.dumps(dict(mapped)), scratch]
+    given = [str(os.getpid()), str(path), json.dumps(dict(mapped)), scratch]
     command = [sys.executable, "-P", "-m", "ropeval.data.guarded_read", *given, *limits]
     try:
         done = subprocess.run(command, capture_output=True, timeout=PATIENCE * seconds, check=False)
@@ -79,7 +97,11 @@ def _read_in_child(path: Path, mapped: Mapped, scratch: str) -> int:
     return WRONG if code else 0
 
 
-def _child(path: str, mapped: str, scratch: str, seconds: str, memory: str, unpacked: str) -> None:
+def _child(parent: str, path: str, mapped: str, scratch: str, seconds: str, memory: str, unpacked: str) -> None:
+    with suppress(OSError, AttributeError):  # nobody waits for the child of a process that was killed
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != int(parent):
+        sys.exit(WRONG)
     try:
         import resource
 
