@@ -112,6 +112,18 @@ def test_killed_and_resumed_gives_the_same_bits(toy, collected, tmp_path):
     assert read_truth(tmp_path / toy.folder) == read_truth(collected / toy.folder)
 
 
+def test_what_was_left_when_all_was_there_goes_unless_it_is_in_use(toy, collected):
+    folder = collected / toy.folder
+    parts = folder / "parts" / "evaluated"
+    parts.mkdir(parents=True)
+    with locked(folder / ".lock"):
+        collect(toy, collected, pool=HERE)
+        assert parts.exists()
+    (folder / ".lock").touch()
+    collect(toy, collected, pool=HERE)
+    assert {path.name for path in folder.iterdir()} == {"log", "truth.json"}
+
+
 def test_an_interrupted_collection_is_not_mixed_with_another(toy, tmp_path):
     plan = tmp_path / toy.folder / "parts" / "plan.json"
     plan.parent.mkdir(parents=True)

@@ -33,6 +33,8 @@ from ropeval.files import locked, remove_leftovers, remove_scratch, write_atomic
 from ropeval.policies import Policy
 from ropeval.version import __version__
 
+LOCK = ".lock"
+
 
 def collect(
     task: Task,
@@ -51,13 +53,14 @@ def collect(
     """
     folder = data / task.folder
     if is_collected(task, data) and not overwrite:
+        _remove_parts(folder)
         return folder
     located = locate_all(task, policies)
     loaded = {name: source.load() for name, source in located.items()}
     make_environment(task.environment)[0].close()  # refuses what is not installed, before anything is written
     valued = [name for name in task.valued if name in located]
     plan = _plan(task, seed, truth_episodes or task.truth_episodes, located, loaded)
-    with locked(folder / ".lock") as alone, contextlib.nullcontext(pool) if pool else worker_pool(processes) as players:
+    with locked(folder / LOCK) as alone, contextlib.nullcontext(pool) if pool else worker_pool(processes) as players:
         if not alone:
             raise UserError(f"{folder}: another process is collecting this task; wait for it")
         if overwrite:
@@ -85,6 +88,14 @@ def collect(
         write_text(folder / "truth.json", truth.model_dump_json(indent=1) + "\n")
         shutil.rmtree(folder / "parts", ignore_errors=True)
     return folder
+
+
+def _remove_parts(folder: Path) -> None:
+    """Of a collection that was killed when all was there but this."""
+    if (folder / "parts").exists() or (folder / LOCK).exists():
+        with contextlib.suppress(UserError), locked(folder / LOCK) as alone:  # it may be a folder to read only
+            if alone:
+                shutil.rmtree(folder / "parts", ignore_errors=True)
 
 
 # --- the plan -------------------------------------------------------------------------------------------------
