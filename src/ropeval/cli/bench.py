@@ -101,7 +101,8 @@ def collect(
     with interruptible("the same command"), worker_pool(processes) as pool:
         for task in asked:
             if is_collected(task, data) and not overwrite:
-                console.print(f"{task.name}: already in {data / task.folder} (--overwrite collects it again)")
+                folder = collect_task(task, data)  # clears up after one that was killed
+                console.print(f"{task.name}: already in {folder} (--overwrite collects it again)")
                 continue
             try:
                 with collecting_progress(task.name, stderr()) as report:
