@@ -22,7 +22,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from benchmarks.dev_rows import Dev, keep, rows
+from benchmarks.dev_rows import Dev, carry_out, keep, options_of, rows
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -115,19 +115,10 @@ def table(out: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("ropeval-data"))
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--tasks", nargs="+", default=TASKS)
-    parser.add_argument("--policies", type=int, default=2, help="of every log, so many of the best")
-    parser.add_argument("--members", type=int, default=2)
+    parser = options_of(__doc__, TASKS, policies=2)
     parser.add_argument("--width", type=int, default=64, help="of every hidden layer")
     parser.add_argument("--steps", type=int, default=4_000, help="of training")
-    parser.add_argument("--summarise", action="store_true")
-    options = parser.parse_args()
-    if not options.summarise:
-        run(options)
-    print("\n".join(table(options.out)))
+    carry_out(parser.parse_args(), run, table)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """Rows about policies of the suite's `dev` part, kept as they are made: an interrupted run goes on."""
 
+import argparse
 import json
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,3 +35,26 @@ def keep(out: Path, row: dict[str, Any]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with (out / "rows.jsonl").open("a") as file:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def options_of(about: str | None, tasks: Sequence[str], policies: int) -> argparse.ArgumentParser:
+    """What every such benchmark asks; each adds its own."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("ropeval-data"))
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--tasks", nargs="+", default=tasks)
+    parser.add_argument("--policies", type=int, default=policies, help="of every log, so many of the best")
+    parser.add_argument("--members", type=int, default=2)
+    parser.add_argument("--summarise", action="store_true")
+    return parser
+
+
+def carry_out(
+    options: argparse.Namespace,
+    run: Callable[[argparse.Namespace], None],
+    table: Callable[[Path], Iterable[str]],
+) -> None:
+    """Make the rows, if they are not only to be summed up, and show the table of them."""
+    if not options.summarise:
+        run(options)
+    print("\n".join(table(options.out)))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.dev_rows import Dev, keep, rows
+from benchmarks.dev_rows import Dev, carry_out, keep, options_of, rows
 
 from ropeval.estimators import ESTIMATORS
 from ropeval.estimators.fqe import DOPE
@@ -103,20 +103,11 @@ def table(out: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("ropeval-data"))
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--tasks", nargs="+", default=TASKS)
+    parser = options_of(__doc__, TASKS, policies=100)
     parser.add_argument("--variants", nargs="+", help="some rows of the table; all, if not given")
-    parser.add_argument("--policies", type=int, default=100, help="of every log, so many of the best")
-    parser.add_argument("--members", type=int, default=2)
     parser.add_argument("--width", type=int, help="of every hidden layer; if not given, each method's own")
     parser.add_argument("--recipe-steps", type=int, default=RECIPE_STEPS)
-    parser.add_argument("--summarise", action="store_true")
-    options = parser.parse_args()
-    if not options.summarise:
-        run(options)
-    print("\n".join(table(options.out)))
+    carry_out(parser.parse_args(), run, table)
 
 
 if __name__ == "__main__":
