@@ -33,7 +33,7 @@ from ropeval.arrays import AnyFloats
 from ropeval.data import Problem, Rows, Transitions
 from ropeval.encoders.encoder import Encoded
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
-from ropeval.learning.networks import MLP, Norm
+from ropeval.learning.networks import MLP, Norm, Precision
 from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
@@ -59,6 +59,7 @@ class SimilarityConfig(PartConfig):
     tau: PositiveFloat = 0.02
     weight_decay: NonNegativeFloat = 1e-2
     gradient_clip: PositiveFloat = 1.0
+    precision: Precision = "float32"  # bfloat16: hidden layers are rounded; for many members at once on a GPU
     match_range: bool = False  # choose c so that d fits what d̃ can express (see RopeRangeConfig); the paper's c is 1
 
 
@@ -85,8 +86,8 @@ class SimilarityNet(eqx.Module):
     body: MLP
     norm: Norm
 
-    def __init__(self, key: Array, inputs: int, dim: int, width: int, depth: int):
-        self.body, self.norm = MLP(key, inputs, dim, width, depth), Norm(dim)
+    def __init__(self, key: Array, inputs: int, dim: int, width: int, depth: int, precision: Precision = "float32"):
+        self.body, self.norm = MLP(key, inputs, dim, width, depth, precision=precision), Norm(dim)
 
     def __call__(self, x: Float[Array, "*batch X"], used: Bool[Array, " d"] | None = None) -> Float[Array, "*batch d"]:
         return jnp.tanh(self.norm(self.body(x), used))
@@ -175,7 +176,7 @@ def make_learner(config: SimilarityConfig, inputs: int, dim: int, gamma: float, 
     transform = adamw(config.gradient_clip, config.weight_decay)
 
     def init(key: Array, hyper: Hyper) -> State:
-        net = SimilarityNet(key, inputs, dim, config.width, config.depth)
+        net = SimilarityNet(key, inputs, dim, config.width, config.depth, config.precision)
         return State(start(net, transform), jnp.arange(dim) < hyper["dim"])
 
     def update(state: State, batch: Rows, key: Array, hyper: Hyper) -> tuple[State, Metrics]:

@@ -36,7 +36,7 @@ from ropeval.data.bounds import value_bounds
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
 from ropeval.estimators.fitted_q import FittedQ, Value
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
-from ropeval.learning.networks import MLP
+from ropeval.learning.networks import MLP, Precision
 from ropeval.learning.optimise import Learned, Loss, descending, huber
 from ropeval.settings import PartConfig
 
@@ -60,6 +60,7 @@ class FQEConfig(PartConfig):
     tau: PositiveFloat = 0.02  # step of the target towards the parameters
     weight_decay: NonNegativeFloat = 1e-2
     gradient_clip: PositiveFloat = 1.0  # of every entry
+    precision: Precision = "float32"  # bfloat16: hidden layers are rounded; for many members at once on a GPU
 
     @model_validator(mode="before")
     @classmethod
@@ -187,7 +188,7 @@ def td_learner(
     """
 
     def net(key: Array) -> MLP:
-        q = MLP(key, dim, outputs, config.width, config.depth, config.layer_norm)
+        q = MLP(key, dim, outputs, config.width, config.depth, config.layer_norm, precision=config.precision)
         return q if bias is None else eqx.tree_at(lambda n: n.head.bias, q, bias)
 
     def probe(state: Learned, transitions: Transitions) -> Metrics:
