@@ -32,9 +32,10 @@ def rows(out: Path) -> list[dict[str, Any]]:
 
 
 def keep(out: Path, row: dict[str, Any]) -> None:
+    """In one write, so that processes may share the file."""
     out.mkdir(parents=True, exist_ok=True)
-    with (out / "rows.jsonl").open("a") as file:
-        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    with (out / "rows.jsonl").open("ab", buffering=0) as file:
+        file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
 
 
 def options_of(about: str | None, tasks: Sequence[str], policies: int) -> argparse.ArgumentParser:

@@ -100,14 +100,16 @@ def make_value_learner(sizes: Sizes, states: int) -> Learner:
     return annealed_learner(sizes, states, 1, loss)
 
 
-def annealed_learner(sizes: Sizes, inputs: int, outputs: int, loss: Callable[[MLP, Rows], Array]) -> Learner:
+def annealed_learner(
+    sizes: Sizes, inputs: int, outputs: int, loss: Callable[[MLP, Rows], Array], norm: bool = True
+) -> Learner:
     """Adam down the loss, its rate along a cosine; the averaged parameters are the ones used."""
     transform = optax.chain(
         optax.clip_by_global_norm(GRADIENT_NORM), optax.scale_by_adam(), optax.add_decayed_weights(sizes.weight_decay)
     )
 
     def init(key: Array, hyper: Hyper) -> Annealed:
-        net = MLP(key, inputs, outputs, sizes.width, sizes.depth, norm=True, activation="silu")
+        net = MLP(key, inputs, outputs, sizes.width, sizes.depth, norm=norm, activation="silu")
         return Annealed(start(net, transform), jnp.int32(0))
 
     def update(state: Annealed, batch: Rows, key: Array, hyper: Hyper) -> tuple[Annealed, Metrics]:
