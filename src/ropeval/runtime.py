@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 
 NVIDIA = Path("/proc/driver/nvidia/version")  # there where the driver is
-AUTOTUNE = "xla_gpu_autotune_level"
 AREAS, AREAS_ALLOWED = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")  # of memory, on Linux
 
 
@@ -20,7 +19,6 @@ def prepare() -> None:
     JAX reads them when it is imported, which is left to those who need it: `--help` does not.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    _compile_fast()
     logging.getLogger("jax").setLevel(logging.ERROR)
     if "JAX_COMPILATION_CACHE_DIR" in os.environ:
         return
@@ -42,14 +40,6 @@ def prepare() -> None:
 
         for name, value in settings.items():
             jax.config.update(name, value)
-
-
-def _compile_fast() -> None:
-    """On a GPU, XLA tries many forms of every matrix product before it takes one. Ours are small, and each log is
-    compiled for anew: the search took longer than it saved (docs/results/speed.md)."""
-    given = os.environ.get("XLA_FLAGS", "")
-    if AUTOTUNE not in given:
-        os.environ["XLA_FLAGS"] = f"{given} --{AUTOTUNE}=0".strip()
 
 
 def release_compiled() -> None:
