@@ -37,6 +37,14 @@ def test_a_format_is_known_by_its_content(tmp_path):
             assert len(load_dataset(renamed)) == (10 if kind == "d3rlpy" else 12), kind
 
 
+@pytest.mark.parametrize("given", ["", "v1"])
+def test_a_collected_task_says_where_its_log_is(tmp_path, given):
+    write_columns(tmp_path / "v1" / "log", logs.make_columns())
+    (tmp_path / "v1" / "truth.json").write_text("{}")
+    with pytest.raises(UserError, match=re.escape(f"its log is {tmp_path / 'v1' / 'log'}")):
+        load_dataset(tmp_path / given)
+
+
 @pytest.mark.parametrize("kind", ["d4rl", "minari", "d3rlpy", "parquet"])
 @pytest.mark.usefixtures("read_here")
 def test_reading_in_parts_changes_nothing(tmp_path, monkeypatch, kind):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ropeval.data.column_names import ACTION_NAMES, Mapped
+from ropeval.data.columns import is_columns
 from ropeval.data.dataset import Dataset
 from ropeval.data.guarded_read import read_apart
 from ropeval.data.readers import FORMATS, LogFormat
@@ -60,9 +61,18 @@ def recognise(path: str | Path) -> Source:
             _refuse_odd_entries(path)
             return Source(path, known)
     if path.is_dir():
-        held = ", ".join(sorted(p.name for p in path.iterdir())[:5]) or "nothing"
-        raise UserError(f"{path}: this folder is no log (it holds {held}); ropeval reads {READS}")
+        raise _no_log(path)
     raise UserError(f"{path}: not recognised as a log; ropeval reads {READS}")
+
+
+def _no_log(folder: Path) -> UserError:
+    """A folder above the log that is meant says where that is."""
+    tasks = sorted(truth.parent for depth in ("", "*/") for truth in folder.glob(f"{depth}truth.json"))
+    collected = [task / "log" for task in tasks if is_columns(task / "log")]
+    if collected:
+        return UserError(f"{folder}: a task that `ropeval bench collect` made, not a log; its log is {collected[-1]}")
+    held = ", ".join(sorted(p.name for p in folder.iterdir())[:5]) or "nothing"
+    return UserError(f"{folder}: this folder is no log (it holds {held}); ropeval reads {READS}")
 
 
 def _refuse_odd_entries(path: Path) -> None:
