@@ -72,7 +72,12 @@ def test_it_is_said_before_the_work_begins():
 
 def test_a_log_is_looked_through_once(monkeypatch):
     looks = []
-    monkeypatch.setattr("ropeval.data.dataset.whole_numbers", lambda columns: looks.append(1) or whole_numbers(columns))
+
+    def counted(columns):
+        looks.append(columns)
+        return whole_numbers(columns)
+
+    monkeypatch.setattr("ropeval.data.dataset.whole_numbers", counted)
     log, _ = ring(600)
     session = Session(log, [UniformPolicy()], make_options({"method": ("mean-return",), "gamma": 0.5}))
     assert session.notes()
