@@ -26,8 +26,8 @@ PER_CORE, PER_GPU = 48e9, 45e12  # multiplications and additions per second, as 
 GPU_STEP = 70e-6  # seconds of a step, however small
 COMPILED = 3.0  # seconds per stage, until it runs
 LOOKED_BACK = 3  # a row that is learned from costs one pass through its network and two back, but of its first layer
-# only one: nothing asks how the loss would follow the inputs. Measured with 10 and 506 inputs on two cores of an AMD EPYC
-# (5 members, batch 256): the CPU time of a step of fqe is 0.70 to 0.73 of what is counted so, of world 1.36 and 1.02.
+# only one: nothing asks how the loss follows the inputs. With 4, 50, 200 and 500 of them the CPU time of a step of fqe
+# was 0.7 to 0.8 of what is counted so, that of world 1.1 to 1.6 (benchmarks/results/speed-width-cpu.md).
 ENCODER_PASSES = 7  # of rope and its kin: pairs of rows, and their next ones
 FEWEST_MEMBERS, MOST_MEMBERS = 3, 20  # a spread from fewer says little; beyond, intervals hardly shrink
 LEAST_SHARE, MOST_SHARE = 0.1, 4.0  # of the usual steps
