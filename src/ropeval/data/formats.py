@@ -11,6 +11,7 @@ from ropeval.data.guarded_read import read_apart
 from ropeval.data.readers import FORMATS, LogFormat
 from ropeval.data.readers.frame import Table, read_frame
 from ropeval.errors import UserError, either
+from ropeval.policies.loaders import load_policy
 from ropeval.words import writable
 
 LogLike = Dataset | str | Path | Table
@@ -114,10 +115,23 @@ def load_dataset(log: LogLike, columns: Mapping[str, str | list[str]] | None = N
     if not isinstance(log, str | Path):
         mapped = as_mapped(columns)
         return read_frame(log, mapped).named(actions=mapped.get(ACTION_NAMES))
-    source = recognise(log)
-    parts = list(source.parts(as_mapped(columns)))
+    try:
+        source = recognise(log)
+        parts = list(source.parts(as_mapped(columns)))
+    except UserError as error:
+        if _is_policy(log):
+            raise UserError(f"{log}: this is a policy; the log comes first: ropeval evaluate LOG POLICY…") from error
+        raise
     found = parts[0] if len(parts) == 1 else Dataset.concatenate(parts, name=str(log))
     return found.in_memory() if source.format.foreign and found.nbytes <= HELD else found
+
+
+def _is_policy(path: str | Path) -> bool:
+    """Of a file that is no log: the two are easily swapped."""
+    try:
+        return Path(path).is_file() and bool(load_policy(path))
+    except (UserError, OSError):
+        return False
 
 
 def as_mapped(columns: Mapping[str, str | list[str]] | None) -> Mapped:

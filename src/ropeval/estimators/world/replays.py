@@ -73,8 +73,8 @@ def replay_log(world: Simulator, dataset: Dataset, run: Run, open_loop: bool) ->
         logged = (dataset.rewards[rows] * lived).sum(axis=0, dtype=np.float64)
         sides = jax.random.rademacher(jax.random.key(0), first.shape, jnp.float32)
         _, moved = _replay(world, first + MOVED * world.units.state_std[None] * sides, *along)
-        paths = (np.asarray(states)[:, :count] for states in (lived_through, moved))
-        steady = is_steady(*paths, np.asarray(world.units.state_std))
+        usual, other = (np.asarray(path)[:, :count] for path in (lived_through, moved))
+        steady = is_steady(usual, other, np.asarray(world.units.state_std))
         found.append(
             Replay(
                 steps, count, float(logged[:count].mean()), float(predicted[:count].mean()),
