@@ -2,13 +2,15 @@
 
     python benchmarks/speed.py                      every method at 1, 4, 20, 60 and 180 members
     python benchmarks/speed.py --peer               the same, and d3rlpy's FQE step in the same run
+    python benchmarks/speed.py --features 4 500     inputs of other widths than 23
     python benchmarks/speed.py --save results/NAME  where the table goes (NAME.md and NAME.json)
 
 Each case runs in a process of its own, so that its peak memory is its own. The data are random: 1M transitions of
-23 features, as large as HalfCheetah's, batch 512, two hidden layers of 256.
+23 features, as large as HalfCheetah's, batch 512, two hidden layers of 256; fewer where they are wide.
 """
 
 import argparse
+import itertools
 import json
 import platform
 import resource
@@ -22,20 +24,21 @@ from ropeval.provenance import commit
 
 HERE = Path(__file__).resolve().parent
 TRANSITIONS, FEATURES, BATCH, WIDTH = 1_000_000, 23, 512, 256
+NUMBERS = TRANSITIONS * FEATURES  # at most, of the inputs of all transitions
 MEMBERS = (1, 4, 20, 60, 180)
 # rope-range, mico and psm train rope's program on other numbers; dr and wdr train fqe's.
 METHODS = ("fqe", "rope", "fqe-clip", "fqe-deep", "fqe-ln", "random-metric", "bcrl", "behaviour", "world")
 REPEATS = 3  # timed chunks per case; the fastest counts, since anything else on the machine only slows it
 
 
-def make_learner(method: str) -> Any:
+def make_learner(method: str, features: int) -> Any:
     """The learner behind a method, with the benchmark's batch and width."""
     from ropeval.encoders import bcrl, metrics, similarity
     from ropeval.estimators import behaviour, fqe
     from ropeval.estimators.world import network
 
     size: dict[str, Any] = {"batch": BATCH, "width": WIDTH}
-    actions = 6
+    actions = min(6, features // 2)
     variants = {
         "fqe": fqe.FQEConfig,
         "fqe-clip": fqe.FQEClipConfig,
@@ -43,20 +46,20 @@ def make_learner(method: str) -> Any:
         "fqe-ln": fqe.FQELNConfig,
     }
     if method in variants:
-        return fqe.make_learner(variants[method](**size), FEATURES, 0.99, -1.0, 1.0)
+        return fqe.make_learner(variants[method](**size), features, 0.99, -1.0, 1.0)
     if method in ("rope", "random-metric"):
-        shared = metrics.SharedAction(FEATURES - actions, None, (-1.0,) * actions, (1.0,) * actions)
+        shared = metrics.SharedAction(features - actions, None, (-1.0,) * actions, (1.0,) * actions)
         pair = similarity.independent_actions if method == "rope" else shared
-        return similarity.make_learner(similarity.SimilarityConfig(**size), FEATURES, FEATURES // 2, 0.99, pair)
+        return similarity.make_learner(similarity.SimilarityConfig(**size), features, features // 2, 0.99, pair)
     if method == "bcrl":
-        return bcrl.make_learner(bcrl.BcrlConfig(**size), FEATURES, FEATURES // 2, 0.99, 1.0, 100)
+        return bcrl.make_learner(bcrl.BcrlConfig(**size), features, features // 2, 0.99, 1.0, 100)
     if method == "behaviour":
-        return behaviour.make_learner(behaviour.BehaviourConfig(**size), FEATURES - actions, actions, False)
+        return behaviour.make_learner(behaviour.BehaviourConfig(**size), features - actions, actions, False)
     sizes = network.Sizes(steps=100_000, batch=BATCH, width=WIDTH, depth=2, tau=0.005, weight_decay=0.0)
-    return network.make_learner(sizes, FEATURES, FEATURES, ())  # a state as large as the pair
+    return network.make_learner(sizes, features, features, ())  # a state as large as the pair
 
 
-def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
+def measure(method: str, members: int, features: int, seconds: float) -> dict[str, Any]:
     """One case: steps per second after compilation, with chunks sized to take about `seconds` each."""
     import jax
     import jax.numpy as jnp
@@ -72,31 +75,28 @@ def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
     def normal(*shape: int) -> Any:
         return jnp.asarray(rng.standard_normal(shape, np.float32))
 
-    rows = Rows(
-        normal(TRANSITIONS, FEATURES),
-        normal(TRANSITIONS, 1, FEATURES),
-        normal(TRANSITIONS),
-        jnp.full(TRANSITIONS, 0.99),
-    )
-    data = Transitions(rows, normal(1000, 1, FEATURES))
-    learner = make_learner(method)
+    size = min(TRANSITIONS, NUMBERS // features)
+    rows = Rows(normal(size, features), normal(size, 1, features), normal(size), jnp.full(size, 0.99))
+    data = Transitions(rows, normal(1000, 1, features))
+    learner = make_learner(method, features)
     hyper = {"learning_rate": jnp.full(members, 1e-5), "beta": jnp.full(members, 1.0), "scale": jnp.full(members, 1.0)}
     arranged = engine._choose("auto", data)(learner, data, hyper, engine.member_keys(0, members), None)
     state = arranged.init()
 
-    def chunk(state: Any, length: int) -> tuple[Any, float]:
-        began = time.perf_counter()
+    def chunk(state: Any, length: int) -> tuple[Any, float, float]:
+        began, worked = time.perf_counter(), time.process_time()
         state, _ = arranged.chunk(state, 0, length, lambda _: None)  # brings its metrics back, so it has finished
-        return state, time.perf_counter() - began
+        return state, time.perf_counter() - began, time.process_time() - worked
 
-    state, compile_seconds = chunk(state, 10)
-    state, short = chunk(state, 10)
+    state, compile_seconds, _ = chunk(state, 10)
+    state, short, _ = chunk(state, 10)
     length = int(np.clip(10 * seconds / short, 10, 2000))
-    state, _ = chunk(state, length)  # compiles this length
-    times = []
+    state, *_ = chunk(state, length)  # compiles this length
+    times, on_cpu = [], []
     for _ in range(REPEATS):
-        state, taken = chunk(state, length)
+        state, taken, worked = chunk(state, length)
         times.append(taken)
+        on_cpu.append(worked)
     device = jax.devices()[0]
     gpus = f"{len(jax.devices())} × {device.device_kind}"
     stats = device.memory_stats() if device.platform != "cpu" else None
@@ -104,8 +104,10 @@ def measure(method: str, members: int, seconds: float) -> dict[str, Any]:
     return {
         "method": method,
         "members": members,
+        "features": features,
         "member_steps_per_s": members * length / min(times),
         "ms_per_step_of_all": 1e3 * min(times) / length,
+        "cpu_ms_per_step_of_all": 1e3 * min(on_cpu) / length,  # of all cores; says something on a busy machine, too
         "peak_memory_gb": peak / 1e9,
         "compile_seconds": round(compile_seconds, 1),
         "device": f"{cores()} cores of {processor()}" if device.platform == "cpu" else gpus,
@@ -130,32 +132,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--members", type=int, nargs="+", default=MEMBERS)
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
+    parser.add_argument("--features", type=int, nargs="+", default=[FEATURES])
     parser.add_argument("--seconds", type=float, default=3.0, help="per timed chunk")
     parser.add_argument("--peer", action="store_true", help="time d3rlpy's FQE as well")
     parser.add_argument("--save", type=Path, default=None, help="file name without ending")
-    parser.add_argument("--one", nargs=2, metavar=("METHOD", "MEMBERS"), help=argparse.SUPPRESS)
+    parser.add_argument("--one", nargs=3, metavar=("METHOD", "MEMBERS", "FEATURES"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measure(options.one[0], int(options.one[1]), options.seconds)))
+        method, members, features = options.one
+        print(json.dumps(measure(method, int(members), int(features), options.seconds)))
         return
     peer = measure_peer(options.seconds) if options.peer else None
     if peer:
         print(f"d3rlpy {peer['version']}: {peer['ms_per_step']:.2f} ms per FQE step", flush=True)
     rows = []
-    for method in options.methods:
-        for members in options.members:
-            command = [sys.executable, __file__, "--one", method, str(members), "--seconds", str(options.seconds)]
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode:
-                print(f"{method} at {members} members failed:\n{done.stderr[-2000:]}", file=sys.stderr)
-                continue
-            row = json.loads(done.stdout.splitlines()[-1])
-            rows.append(row)
-            print(
-                f"{method:14} {members:4} members  {row['member_steps_per_s']:10,.0f} member-steps/s  "
-                f"{row['ms_per_step_of_all']:8.3f} ms  {row['peak_memory_gb']:.2f} GB",
-                flush=True,
-            )
+    for method, members, features in itertools.product(options.methods, options.members, options.features):
+        case = [method, str(members), str(features)]
+        command = [sys.executable, __file__, "--one", *case, "--seconds", str(options.seconds)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            print(f"{method} at {members} members failed:\n{done.stderr[-2000:]}", file=sys.stderr)
+            continue
+        row = json.loads(done.stdout.splitlines()[-1])
+        rows.append(row)
+        print(
+            f"{method:14} {members:4} members {features:4} features  {row['member_steps_per_s']:10,.0f} "
+            f"member-steps/s  {row['ms_per_step_of_all']:8.3f} ms  {row['peak_memory_gb']:.2f} GB",
+            flush=True,
+        )
     if rows:
         save(rows, peer, options.save or HERE / "results" / f"speed-{'gpu' if '×' in rows[0]['device'] else 'cpu'}")
 
@@ -167,14 +171,17 @@ def save(rows: list[dict[str, Any]], peer: dict[str, Any] | None, path: Path) ->
         "jax": rows[0]["jax"],
         "python": platform.python_version(),
         "commit": commit(),
-        "data": f"{TRANSITIONS:,} transitions of {FEATURES} features, batch {BATCH}, 2×{WIDTH}",
+        "data": f"{TRANSITIONS:,} transitions (fewer of more than {FEATURES} features), batch {BATCH}, 2×{WIDTH}",
     }
     lines = ["# Speed", "", *(f"- {name}: {value}" for name, value in about.items()), ""]
-    lines += ["| method | members | member-steps/s | ms per step of all | peak memory, GB |", "|---|---|---|---|---|"]
+    lines += [
+        "| method | members | features | member-steps/s | ms per step of all | CPU ms | peak memory, GB |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for r in rows:
         lines.append(
-            f"| {r['method']} | {r['members']} | {r['member_steps_per_s']:,.0f} | {r['ms_per_step_of_all']:.3f} "
-            f"| {r['peak_memory_gb']:.2f} |"
+            f"| {r['method']} | {r['members']} | {r['features']} | {r['member_steps_per_s']:,.0f} "
+            f"| {r['ms_per_step_of_all']:.3f} | {r['cpu_ms_per_step_of_all']:.3f} | {r['peak_memory_gb']:.2f} |"
         )
     if peer:
         lines += [

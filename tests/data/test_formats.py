@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import ropeval.demo
 from ropeval.data import Dataset, load_dataset, open_columns, write_columns
 from ropeval.data.formats import recognise
 from ropeval.data.readers import FORMATS, flat
@@ -35,6 +36,23 @@ def test_a_format_is_known_by_its_content(tmp_path):
         if path.is_file():
             renamed = path.rename(tmp_path / f"{kind}.bin")
             assert len(load_dataset(renamed)) == (10 if kind == "d3rlpy" else 12), kind
+
+
+@pytest.mark.usefixtures("read_here")
+def test_a_policy_in_the_place_of_the_log(tmp_path):
+    policy = Path(ropeval.demo.__file__).parent / "policies" / "lazy.npz"
+    unnamed = shutil.copy(policy, tmp_path / "lazy")
+    for path in (policy, unnamed):
+        with pytest.raises(UserError, match="this is a policy; the log comes first"):
+            load_dataset(path)
+
+
+@pytest.mark.parametrize("given", ["", "v1"])
+def test_a_collected_task_says_where_its_log_is(tmp_path, given):
+    write_columns(tmp_path / "v1" / "log", logs.make_columns())
+    (tmp_path / "v1" / "truth.json").write_text("{}")
+    with pytest.raises(UserError, match=re.escape(f"its log is {tmp_path / 'v1' / 'log'}")):
+        load_dataset(tmp_path / given)
 
 
 @pytest.mark.parametrize("kind", ["d4rl", "minari", "d3rlpy", "parquet"])

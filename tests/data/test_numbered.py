@@ -8,6 +8,7 @@ import pytest
 import ropeval
 from ropeval.data import Dataset, Log, numbered
 from ropeval.data.numbered import numbered_states
+from ropeval.data.whole_numbers import MOST, whole_numbers
 from ropeval.evaluation.options import make_options
 from ropeval.evaluation.session import Session
 from ropeval.policies import CallablePolicy, UniformPolicy
@@ -69,6 +70,22 @@ def test_it_is_said_before_the_work_begins():
     assert "25 kinds" in note
 
 
+def test_a_log_is_looked_through_once(monkeypatch):
+    looks = []
+
+    def counted(columns):
+        looks.append(columns)
+        return whole_numbers(columns)
+
+    monkeypatch.setattr("ropeval.data.dataset.whole_numbers", counted)
+    log, _ = ring(600)
+    session = Session(log, [UniformPolicy()], make_options({"method": ("mean-return",), "gamma": 0.5}))
+    assert session.notes()
+    assert session.log.states is not None
+    assert log.space.states == STATES
+    assert len(looks) == 1
+
+
 def test_numbers_in_no_order_and_with_gaps():
     log, _ = ring(600)
     gaps = replace(log, **{name: 10 * getattr(log, name) - 7 for name in (
@@ -91,6 +108,15 @@ def test_other_logs_stay_as_they_are(other):
     log = other(replace(ring(600)[0], initial_observations=np.zeros((600, 1), np.float32)))
     assert numbered_states(log) is None
     assert Log(log, 0.8).dataset is log
+
+
+def test_more_kinds_than_are_told_apart_still_have_an_end(monkeypatch):
+    monkeypatch.setattr("ropeval.data.whole_numbers.BLOCK", 700)
+    many = np.arange(MOST + 1, dtype=np.float32)[::-1, None]
+    assert whole_numbers((many, many - 3)) == (-3, MOST, None)
+    found = whole_numbers((many[1:], many[5:]))
+    assert (found.least, found.largest) == (0, MOST - 1)
+    assert (found.kinds == np.arange(MOST)).all()
 
 
 def test_a_code_that_would_fill_the_memory_is_not_made(monkeypatch):

@@ -78,6 +78,7 @@ OTHER_FILES = {
     "a Python file": ("my_policy.py", b"def act(observations): ...", "give my_policy:NAME, not the file"),
     "JSON": ("params.json", json.dumps({}).encode(), "unknown format; give Stable-Baselines3 .zip, CleanRL"),
     "a zip of something else": ("x.zip", packed({"readme.txt": b"hello"}), "found readme.txt"),
+    "a table": ("x.csv", b"observation,action,reward\n1,0,0\n", "a log? The log comes first"),
     "an empty zip": ("x.zip", packed({}), "empty or damaged"),
     "a single array in a zip": ("x.npz", packed({"x.npy": b""}), "its header is no array's"),
 }
@@ -100,6 +101,18 @@ def test_folders(tmp_path):
     log = tmp_path / "log"
     (log / "data").mkdir(parents=True)
     assert "looks like a log" in told(log)
+    columns = tmp_path / "columns"
+    columns.mkdir()
+    (columns / "columns.json").touch()
+    assert "looks like a log" in told(columns)
+
+
+def test_a_folder_of_policies_says_what_to_give(tmp_path):
+    (tmp_path / "b.npz").touch()
+    assert told(tmp_path).endswith(f"give them: {tmp_path / 'b.npz'}")
+    (tmp_path / "a.zip").touch()
+    (tmp_path / "c.onnx").touch()
+    assert told(tmp_path).endswith(f"give them: {tmp_path / 'a.zip'} {tmp_path / 'b.npz'} …")
 
 
 @pytest.mark.parametrize(

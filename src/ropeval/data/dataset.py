@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ropeval.data.checked_columns import checked_columns
 from ropeval.data.extremes import extremes
+from ropeval.data.whole_numbers import WholeNumbers, whole_numbers
 from ropeval.errors import UserError
 from ropeval.files import release
 from ropeval.notebook import ShownInNotebook
@@ -65,25 +66,24 @@ class Dataset(ShownInNotebook):
     @cached_property
     def space(self) -> Space:
         """What a policy must fit: sizes, and the range of the logged actions."""
-        size, states = self.observations.shape[1], self._states()
+        size, states = self.observations.shape[1], self._states
         if self.num_actions is not None:
             return Space(size, self.num_actions, discrete=True, action_names=self.action_names, states=states)
         low, high = extremes(self.actions)
         return Space(size, self.actions.shape[1], discrete=False, low=low, high=high, states=states)
 
-    def _states(self) -> int | None:
-        """How many there are at least, where an observation is the number of a state."""
+    @cached_property
+    def whole_numbers(self) -> WholeNumbers | None:
+        """Which ones observations are, where each is one whole number: that of a state, perhaps."""
         if self.observations.shape[1] != 1:
             return None
-        largest = 0.0
-        for column in (self.initial_observations, self.observations, self.next_observations):
-            for start in range(0, len(column), HASHED):
-                block = np.asarray(column[start : start + HASHED])
-                if (block < 0).any() or (block != np.round(block)).any():
-                    return None
-                largest = max(largest, float(block.max(initial=0)))
-                release(column)
-        return int(largest) + 1
+        return whole_numbers((self.initial_observations, self.observations, self.next_observations))
+
+    @property
+    def _states(self) -> int | None:
+        """How many there are at least, where an observation is the number of a state."""
+        found = self.whole_numbers
+        return None if found is None or found.least < 0 else int(found.largest) + 1
 
     @property
     def labels(self) -> tuple[list[str], list[str]]:

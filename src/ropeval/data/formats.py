@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ropeval.data.column_names import ACTION_NAMES, Mapped
+from ropeval.data.columns import is_columns
 from ropeval.data.dataset import Dataset
 from ropeval.data.guarded_read import read_apart
 from ropeval.data.readers import FORMATS, LogFormat
 from ropeval.data.readers.frame import Table, read_frame
 from ropeval.errors import UserError, either
+from ropeval.policies.loaders import load_policy
 from ropeval.words import writable
 
 LogLike = Dataset | str | Path | Table
@@ -60,9 +62,18 @@ def recognise(path: str | Path) -> Source:
             _refuse_odd_entries(path)
             return Source(path, known)
     if path.is_dir():
-        held = ", ".join(sorted(p.name for p in path.iterdir())[:5]) or "nothing"
-        raise UserError(f"{path}: this folder is no log (it holds {held}); ropeval reads {READS}")
+        raise _no_log(path)
     raise UserError(f"{path}: not recognised as a log; ropeval reads {READS}")
+
+
+def _no_log(folder: Path) -> UserError:
+    """A folder above the log that is meant says where that is."""
+    tasks = sorted(truth.parent for depth in ("", "*/") for truth in folder.glob(f"{depth}truth.json"))
+    collected = [task / "log" for task in tasks if is_columns(task / "log")]
+    if collected:
+        return UserError(f"{folder}: a task that `ropeval bench collect` made, not a log; its log is {collected[-1]}")
+    held = ", ".join(sorted(p.name for p in folder.iterdir())[:5]) or "nothing"
+    return UserError(f"{folder}: this folder is no log (it holds {held}); ropeval reads {READS}")
 
 
 def _refuse_odd_entries(path: Path) -> None:
@@ -104,10 +115,23 @@ def load_dataset(log: LogLike, columns: Mapping[str, str | list[str]] | None = N
     if not isinstance(log, str | Path):
         mapped = as_mapped(columns)
         return read_frame(log, mapped).named(actions=mapped.get(ACTION_NAMES))
-    source = recognise(log)
-    parts = list(source.parts(as_mapped(columns)))
+    try:
+        source = recognise(log)
+        parts = list(source.parts(as_mapped(columns)))
+    except UserError as error:
+        if _is_policy(log):
+            raise UserError(f"{log}: this is a policy; the log comes first: ropeval evaluate LOG POLICY…") from error
+        raise
     found = parts[0] if len(parts) == 1 else Dataset.concatenate(parts, name=str(log))
     return found.in_memory() if source.format.foreign and found.nbytes <= HELD else found
+
+
+def _is_policy(path: str | Path) -> bool:
+    """Of a file that is no log: the two are easily swapped."""
+    try:
+        return Path(path).is_file() and bool(load_policy(path))
+    except (UserError, OSError):
+        return False
 
 
 def as_mapped(columns: Mapping[str, str | list[str]] | None) -> Mapped:

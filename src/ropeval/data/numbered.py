@@ -15,9 +15,8 @@ from ropeval.data.streaming import held_bytes
 from ropeval.policies.policy import Policy
 from ropeval.policies.through import Through
 
-LEAST, MOST = 3, 1000  # kinds; of two, one number tells as much
+LEAST = 3  # kinds; of two, one number tells as much
 ROWS_PER_STATE = 20
-LOOKED_AT = 10_000  # rows that dismiss most logs at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,19 +51,9 @@ class NumberedStates:
 
 def numbered_states(dataset: Dataset) -> NumberedStates | None:
     """None where observations are anything else, or their code would fill the memory."""
-    if dataset.observations.shape[1] != 1 or not _kinds(dataset.observations[:LOOKED_AT]).size:
+    found = dataset.whole_numbers
+    if found is None or found.kinds is None or len(found.kinds) < LEAST:
         return None
-    columns = dataset.observations, dataset.next_observations, dataset.initial_observations
-    found = [_kinds(column) for column in columns]
-    numbers = np.unique(np.concatenate(found))
-    sound = all(kinds.size for kinds in found) and LEAST <= len(numbers) <= MOST
-    often = len(dataset) >= ROWS_PER_STATE * len(numbers)
-    small = 4 * 8 * len(dataset) * len(numbers) <= held_bytes()  # states and their successors, and room to work
-    return NumberedStates(numbers) if sound and often and small else None
-
-
-def _kinds(column: Singles) -> Singles:
-    """The different numbers of a column [n, 1]; none where they are too many, or not whole."""
-    kinds = np.unique(column)
-    whole = len(kinds) <= MOST and bool((kinds == np.round(kinds)).all())
-    return kinds if whole else kinds[:0]
+    often = len(dataset) >= ROWS_PER_STATE * len(found.kinds)
+    small = 4 * 8 * len(dataset) * len(found.kinds) <= held_bytes()  # states and their successors, and room to work
+    return NumberedStates(found.kinds) if often and small else None

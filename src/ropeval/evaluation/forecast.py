@@ -14,8 +14,10 @@ import jax
 import numpy as np
 
 from ropeval.data import Dataset
+from ropeval.data.numbered import numbered_states
 from ropeval.data.problem import DEFAULT_DRAWS, EXACT
 from ropeval.estimators.world import ROLLOUTS, WorldConfig, horizon_for
+from ropeval.estimators.world.prepared import log_value_steps
 from ropeval.evaluation.methods import Method, applicable_methods
 from ropeval.evaluation.options import Options
 from ropeval.policies import Policy
@@ -23,7 +25,9 @@ from ropeval.policies import Policy
 PER_CORE, PER_GPU = 48e9, 45e12  # multiplications and additions per second, as measured for fqe and rope
 GPU_STEP = 70e-6  # seconds of a step, however small
 COMPILED = 3.0  # seconds per stage, until it runs
-LOOKED_BACK = 3  # a row that is learned from costs one pass through its network and two back
+LOOKED_BACK = 3  # a row that is learned from costs one pass through its network and two back, but of its first layer
+# only one: nothing asks how the loss follows the inputs. With 4, 50, 200 and 500 of them the CPU time of a step of fqe
+# was 0.7 to 0.8 of what is counted so, that of world 1.1 to 1.6 (benchmarks/results/speed-width-cpu.md).
 ENCODER_PASSES = 7  # of rope and its kin: pairs of rows, and their next ones
 FEWEST_MEMBERS, MOST_MEMBERS = 3, 20  # a spread from fewer says little; beyond, intervals hardly shrink
 LEAST_SHARE, MOST_SHARE = 0.1, 4.0  # of the usual steps
@@ -64,7 +68,9 @@ class _Counted:
 
     def __init__(self, dataset: Dataset, options: Options) -> None:
         self.dataset, self.options, self.members = dataset, options, options.members
-        self.inputs = dataset.observations.shape[1] + (dataset.num_actions or dataset.actions.shape[-1])
+        self.states = numbered_states(dataset)
+        self.columns = len(self.states.numbers) if self.states else dataset.observations.shape[1]  # as learners see it
+        self.inputs = self.columns + (dataset.num_actions or dataset.actions.shape[-1])
         self.on_gpu = jax.default_backend() != "cpu"
         self.prepared: set[str] = set()
 
@@ -101,20 +107,27 @@ class _Counted:
 
     def _training(self, config: Any, steps: int, passes: float) -> float:
         width, depth, batch = (getattr(config, name, usual) or usual for name, usual in _USUAL.items())
-        network = self.inputs * width + (depth - 1) * width**2 + width
-        return self._time(steps, 2.0 * network * batch * passes)
+        return self._time(steps, batch * self._work(width, depth, 1, passes))
+
+    def _work(self, width: int, depth: int, outputs: int, passes: float) -> float:
+        """Multiplications and additions of a row that is learned from."""
+        hidden = (depth - 1) * width**2 + width * outputs
+        return 2.0 * (self.inputs * width * (passes - 1) + hidden * passes)
 
     def _world(self, config: WorldConfig) -> float:
         sizes = config.sizes(len(self.dataset), "gpu" if self.on_gpu else "cpu")
-        network = 2 * self.inputs * sizes.width + (sizes.depth - 1) * sizes.width**2
-        training = self._time(sizes.steps, 2.0 * network * sizes.batch * LOOKED_BACK)
-        return training * 1.25  # V_b takes a quarter of the steps
+        steps, log_value = (
+            self._time(count, sizes.batch * self._work(sizes.width, sizes.depth, outputs, LOOKED_BACK))
+            for count, outputs in ((sizes.steps, self.columns), (log_value_steps(sizes.steps), 1))
+        )
+        return steps + log_value
 
     def _rollouts(self, config: WorldConfig, policy: Policy) -> float:
         sizes = config.sizes(len(self.dataset), "gpu" if self.on_gpu else "cpu")
-        count = config.rollouts or ROLLOUTS["gpu" if self.on_gpu else "cpu"][not policy.deterministic]
+        by_chance = self.states is not None or not policy.deterministic
+        count = config.rollouts or ROLLOUTS["gpu" if self.on_gpu else "cpu"][by_chance]
         steps = self.options.horizon or horizon_for(min(self.options.gamma, 0.9999), config.max_horizon)
-        network = 2 * self.inputs * sizes.width + (sizes.depth - 1) * sizes.width**2
+        network = (self.inputs + self.columns) * sizes.width + (sizes.depth - 1) * sizes.width**2
         return self._time(steps, 4.0 * network * count)
 
     def _time(self, steps: int, work: float) -> float:

@@ -24,6 +24,7 @@ FROM_D3 = (
 )
 OLD_TORCH = (0x1950A86A20F9469CFC6C).to_bytes(10, "little")  # torch's magic number, where its files are no zips
 JAX_ENDINGS = (".jax", ".jax_export", ".stablehlo", ".mlir")
+ENDINGS = {ending for known in FORMATS for ending in known.extensions}
 SAVE_WHOLE = "save the whole model (Stable-Baselines3: model.save) or export it to ONNX"
 
 
@@ -87,8 +88,12 @@ def _about_folder(path: Path) -> str:
         return "this is an unpacked Stable-Baselines3 zip; give the .zip itself"
     if (path / "saved_model.pb").exists():
         return "this is a TensorFlow SavedModel, which is a program; export the policy to ONNX"
-    if (path / "data").is_dir() or any(path.glob("*.hdf5")):
+    if (path / "data").is_dir() or (path / "columns.json").is_file() or any(path.glob("*.hdf5")):
         return "this folder looks like a log; the log comes first: ropeval evaluate LOG POLICY…"
+    held = sorted(file for file in path.iterdir() if file.suffix in ENDINGS)
+    if held:
+        files = " ".join(str(file) for file in held[:2]) + (" …" if len(held) > 2 else "")
+        return f"this is a folder; if its files are the policies, give them: {files}"
     return f"this is a folder; give {READS}"
 
 
@@ -124,4 +129,6 @@ def _about_start(content: bytes, path: Path) -> str:
         return f"is this from jax.export? It is a program and is not run unless you name it: {AS_FUNCTION}"
     if path.suffix in (".pt", ".pth", ".ckpt"):
         return f"this is not a policy file that can be read without running it; {SAVE_WHOLE}"
+    if path.suffix in (".csv", ".tsv"):
+        return "this is a table: a log? The log comes first: ropeval evaluate LOG POLICY…"
     return f"unknown format; give {READS}"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ropeval.estimators.world.replays import members_asked
+from ropeval.estimators.world.replays import is_steady, members_asked
 from ropeval.learning.engine import Run, member_keys
 from tests.estimators.world.logs import SMALL, resampled, simulator_of
 from tests.problems import LinearQuadratic
@@ -47,3 +47,14 @@ def test_replayed_episodes_earn_what_they_earned():
         assert replay.episodes == 64
         assert replay.held_out
         assert replay.open_loop
+        assert replay.steady
+
+
+@pytest.mark.parametrize(("growth", "steady"), [(0.9, True), (1.02, True), (1.2, False), (np.inf, False)])
+def test_replays_part_where_errors_grow(growth, steady):
+    """From 0.01 standard deviations apart, over 50 steps: 1.02 makes them 0.03, 1.2 makes them 90."""
+    states = np.zeros((50, 8, 2), np.float32)
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = (0.01 * np.float32(growth) ** np.arange(50, dtype=np.float32))[:, None, None]
+        moved = states + apart * np.array([3.0, 5.0], np.float32)
+    assert is_steady(states, moved.astype(np.float32), np.array([3.0, 5.0], np.float32)) == steady

@@ -157,6 +157,8 @@ def test_replays_that_are_far_off(calm):
     assert found(predicted=80.0) is None
     assert found(steps=1) is None
     assert found(logged_std=200.0) is None
+    assert found(steady=True) is not None
+    assert found(steady=False) is None
     assert about_fit.replay(calm) is None
     scale = earned_by(calm.problem.log).scale  # nothing was earned yet, and next to nothing is predicted
     assert found(logged=0.0, logged_std=0.0, predicted=0.01 * scale) is None

@@ -6,6 +6,10 @@ it, and their mean prediction is taken at every step. Only where all members hav
 Where nothing is left to chance they are replayed open loop: the simulator is told the first state and all actions.
 Where something is, an action answers to what happened in the log and would not fit what happens in the simulator. So
 there every step starts from the logged state, and only the sum over the steps is checked.
+
+Open loop, a task that must be balanced falls by itself: the least error grows at every step, and no policy is there to
+catch it. So each replay is done once more from first states that are moved a little. Over steps in which the two part,
+a replay says nothing about how well the simulator has learned the task.
 """
 
 from typing import NamedTuple
@@ -24,6 +28,7 @@ from ropeval.learning.engine import Run
 
 REPLAYED = 64  # episodes
 STEPS = (1, 10, 50, 200)
+MOVED, PARTED = 0.01, 0.25  # standard deviations of a column: how far first states are moved, and what is too far then
 
 
 class Replay(NamedTuple):
@@ -37,6 +42,7 @@ class Replay(NamedTuple):
     error: float  # mean |predicted − logged|
     held_out: bool  # whether they were replayed by members that had not seen them
     open_loop: bool  # whether from their first states on, and not step by step
+    steady: bool  # whether it would be much the same from first states that are moved a little
 
 
 def replay_log(world: Simulator, dataset: Dataset, run: Run, open_loop: bool) -> tuple[Replay, ...]:
@@ -60,13 +66,20 @@ def replay_log(world: Simulator, dataset: Dataset, run: Run, open_loop: bool) ->
             for column in (dataset.observations, dataset.actions)
         )
         weights = asked[:, episodes].T / asked[:, episodes].sum(axis=0)[:, None]  # [K, M]
-        rewards = _replay(world, states, actions, jnp.asarray(weights, jnp.float32), jnp.bool_(open_loop))
+        first = states[0]
+        along = (states, actions, jnp.asarray(weights, jnp.float32), jnp.bool_(open_loop))
+        rewards, lived_through = _replay(world, first, *along)
         predicted = (np.asarray(rewards, np.float64) * lived).sum(axis=0)
         logged = (dataset.rewards[rows] * lived).sum(axis=0, dtype=np.float64)
+        sides = jax.random.rademacher(jax.random.key(0), first.shape, jnp.float32)
+        _, moved = _replay(world, first + MOVED * world.units.state_std[None] * sides, *along)
+        usual, other = (np.asarray(path)[:, :count] for path in (lived_through, moved))
+        steady = is_steady(usual, other, np.asarray(world.units.state_std))
         found.append(
             Replay(
                 steps, count, float(logged[:count].mean()), float(predicted[:count].mean()),
                 float(logged[:count].std()), float(np.abs(predicted - logged)[:count].mean()), held_out, open_loop,
+                steady,
             )
         )  # fmt: skip
     return tuple(found)
@@ -82,8 +95,11 @@ def members_asked(run: Run, episodes: int, sound: NDArray[np.bool_]) -> tuple[ND
 
 
 @jax.jit
-def _replay(world: Simulator, logged: Array, actions: Array, weights: Array, open_loop: Array) -> Array:
-    """[T, K] rewards along logged states [T, K, S] and actions [T, K, …], by each episode's members, weights [K, M]."""
+def _replay(
+    world: Simulator, first: Array, logged: Array, actions: Array, weights: Array, open_loop: Array
+) -> tuple[Array, Array]:
+    """[T, K] rewards and [T, K, S] states from first states [K, S] on, along logged states [T, K, S] and actions
+    [T, K, …], by each episode's members, weights [K, M]."""
     units = world.units
 
     def one(state: Array, action: Array, weights: Array, key: Array) -> tuple[Array, Array]:
@@ -92,10 +108,17 @@ def _replay(world: Simulator, logged: Array, actions: Array, weights: Array, ope
         reward = jnp.clip(units.reward_mean + units.reward_std * found.reward, units.reward_low, units.reward_high)
         return next_state(units, world.noise[-1], key, state, found), reward
 
-    def step(states: Array, given: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+    def step(states: Array, given: tuple[Array, Array, Array]) -> tuple[Array, tuple[Array, Array]]:
         time, logged, actions = given
         states = jnp.where(open_loop, states, logged)
-        return jax.vmap(one)(states, actions, weights, jax.random.split(jax.random.key(time), len(states)))
+        keys = jax.random.split(jax.random.key(time), len(states))
+        following, rewards = jax.vmap(one)(states, actions, weights, keys)
+        return following, (rewards, states)
 
-    _, rewards = jax.lax.scan(step, logged[0], (jnp.arange(len(actions)), logged, actions))
-    return rewards
+    return jax.lax.scan(step, first, (jnp.arange(len(actions)), logged, actions))[1]
+
+
+def is_steady(states: NDArray[np.float32], moved: NDArray[np.float32], std: NDArray[np.float32]) -> bool:
+    """Whether most replays [T, K, S] stay near those whose first states were moved."""
+    apart = np.sqrt(np.square((moved - states) / std).mean(axis=-1))  # [T, K]
+    return bool((apart.max(axis=0) < PARTED).mean() > 0.5)  # what is not finite has parted

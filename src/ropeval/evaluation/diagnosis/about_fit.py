@@ -92,11 +92,12 @@ def support(e: Evidence) -> Finding | None:
 
 
 def replay(e: Evidence) -> Finding | None:
-    """Logged episodes with their own actions must earn in a simulator what they earned."""
+    """Logged episodes with their own actions must earn in a simulator what they earned, where the least error does not
+    grow by itself."""
     for told in e.estimated.extras.get("replays", []):
         off = abs(told["predicted"] - told["logged"])
         size = max(told["logged_std"], abs(told["logged"]), NOTHING * earned_by(e.problem.log).scale)
-        if told["steps"] in REPLAYED and off > FAR_OFF * size:
+        if told["steps"] in REPLAYED and told.get("steady", True) and off > FAR_OFF * size:
             which = "logged episodes that its members had not seen" if told.get("held_out") else "logged episodes"
             return Finding(
                 "replay",

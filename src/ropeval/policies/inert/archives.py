@@ -4,10 +4,10 @@ import io
 import re
 import struct
 import zipfile
-import zlib
 from pathlib import Path
 
 from ropeval.errors import UserError, first_line
+from ropeval.files import UNREADABLE
 
 MAX_BYTES = 256 * 2**20  # of an archive, and of all that is unpacked from it; an MLP policy has a few million
 MAX_DIRECTORY = 2 * 2**20  # bytes of the list of members
@@ -17,8 +17,6 @@ LOCATOR_64 = struct.Struct("<4sLQL")
 LONGEST_COMMENT = 2**16
 ENCRYPTED = 0x1
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # LZMA may ask for gigabytes of dictionary before its first byte
-UNREADABLE = (OSError, ValueError, TypeError, EOFError, KeyError, NotImplementedError, RuntimeError, MemoryError,
-              OverflowError, struct.error, zipfile.BadZipFile, zlib.error)  # fmt: skip
 
 
 def read_bytes(path: Path, where: str) -> bytes:

@@ -193,6 +193,7 @@ def replay_chart(found: Sequence[Estimate]) -> Chart | None:
         np.array([r[key] / r["steps"] for r in told]) for key in ("logged", "predicted", "error")
     )
     new, open_loop = (all(r.get(key) for r in told) for key in ("held_out", "open_loop"))
+    falls = next((r["steps"] for r in told if not r.get("steady", True)), None)
     rows: list[list[Value]] = [
         [r["steps"], r["episodes"], r["logged"], r["predicted"], r["error"], r["logged_std"]] for r in told
     ]
@@ -210,7 +211,13 @@ def replay_chart(found: Sequence[Estimate]) -> Chart | None:
             if open_loop
             else ": step by step from logged states, since what happens by chance would not be the same again."
         )
-        + " A bar is how far single episodes are off, on average.",
+        + " A bar is how far single episodes are off, on average."
+        + (
+            f" From {falls} steps on they say little: begun a little elsewhere, episodes end far apart, so that the "
+            "least error grows by itself."
+            if falls
+            else ""
+        ),
         panels=[Panel("", drawn)],
         legend=[LOG, SIMULATOR],
         x_label="steps",
