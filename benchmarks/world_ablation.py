@@ -142,10 +142,10 @@ def table(out: Path) -> Iterator[str]:
     yield "|---|--:|--:|--:|--:|--:|--:|--:|"
     for variant, own in {"base": base, **found}.items():
         both = [case for case in base if case in own]
-        pairs = [({case: one[case] for case in both}, "({})" if one is base else "{}") for one in (own, base)]
-        pairs = pairs[:1] if variant == "base" else pairs
-        columns = [[shape.format(number) for number in numbers(some)] for some, shape in pairs]
-        cells = [" ".join(cell) for cell in zip(*columns, strict=True)]
+        cells = numbers([own[case] for case in both])
+        if variant != "base":
+            usual = numbers([base[case] for case in both])
+            cells = [f"{mine} ({theirs})" for mine, theirs in zip(cells, usual, strict=True)]
         counts = [sum(is_locomotion(base[case]) == kind for case in both) for kind in (True, False)]
         cells += [held_out_ratio(own, base, both), f"{counts[0]}, {counts[1]}"]
         yield f"| {variant} | {' | '.join(cells)} |"
@@ -155,13 +155,13 @@ def is_locomotion(row: dict[str, Any]) -> bool:
     return bool(row["family"] == "locomotion")
 
 
-def numbers(some: Rows) -> list[str]:
+def numbers(some: list[dict[str, Any]]) -> list[str]:
     """Errors as shares of the range of true values, of locomotion and of the rest; RMAE of each log's best policy."""
     cells = []
     for kind in (True, False):
-        errors = [error(row) / row["range"] for row in some.values() if is_locomotion(row) == kind]
+        errors = [error(row) / row["range"] for row in some if is_locomotion(row) == kind]
         cells += [f"{np.median(errors):.3f}", f"{np.mean(errors):.3f}"] if errors else ["–", "–"]
-    best = {row["task"]: row for row in sorted(some.values(), key=lambda row: row["truth"])}  # the last one stays
+    best = {row["task"]: row for row in sorted(some, key=lambda row: row["truth"])}  # the last one stays
     known = [row for row in best.values() if row["random"] is not None]
     relative = [
         relative_errors([np.nan if row["estimate"] is None else row["estimate"]], [False], row["truth"], row["random"])

@@ -135,10 +135,10 @@ def predict_gaussian(net: MLP, units: Units, x: Array) -> Gaussian:
 
 
 def sampled_state(units: Units, noise: Array, key: Array, state: Array, found: Gaussian) -> Array:
-    *said, variance = found
-    drawn = jnp.sqrt(variance) * jax.random.normal(jax.random.fold_in(key, 0), variance.shape)
-    mean = Prediction(*said)
-    return next_state(units, jnp.zeros_like(noise), key, state, mean._replace(change=mean.change + drawn))
+    deviation = jnp.sqrt(found.variance)
+    drawn = found.change + deviation * jax.random.normal(jax.random.fold_in(key, 0), deviation.shape)
+    said = Prediction(drawn, found.chances, found.reward, found.end)
+    return next_state(units, jnp.zeros_like(noise), key, state, said)
 
 
 def draws_gaussians() -> AbstractContextManager[Any]:
