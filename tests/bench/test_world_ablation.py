@@ -189,6 +189,7 @@ def test_what_is_there_is_not_made_again(asked, monkeypatch, capsys):
         ("weak", "base"), ("weak", "own"), ("strong", "base"), ("strong", "own"),
     ]  # fmt: skip
     assert {row["range"] for row in first} == {8.0}  # of all that are judged
+    assert [row["best"] for row in first] == [False, False, True, True]  # of those that may be looked at
     assert "| own |" in capsys.readouterr().out
     monkeypatch.setattr(world_variants, "prepare", lambda *_: pytest.fail("it trains again"))
     assert asked("--variants", "base", "own") == first
@@ -232,9 +233,10 @@ def test_what_cannot_be_is_said(asked, monkeypatch, words, environment, said):
 
 
 def row(task, policy, variant, estimate, truth, held_out, family="locomotion"):
+    best = (task, policy) != ("a", "1")
     return {
         "task": task, "policy": policy, "variant": variant, "estimate": estimate, "truth": truth, "range": 10.0,
-        "random": 0.0, "held_out": held_out, "family": family,
+        "random": 0.0, "held_out": held_out, "family": family, "best": best,
     }  # fmt: skip
 
 
