@@ -6,8 +6,9 @@
 
 The first is for a GPU, whose sizes are larger; the second runs through in minutes on two cores and says nothing.
 `world_variants.py` says what the variants are. Only policies of the `dev` part are judged. Every row is kept as it is
-made, so an interrupted run goes on; several processes may share --out, each takes what no other is at. After
---seconds-left, or the moment that DEADLINE names (seconds since 1970), nothing new is begun.
+made, so an interrupted run goes on; several processes may share --out, each takes what no other is at (on one GPU with
+XLA_PYTHON_CLIENT_PREALLOCATE=false, or the first takes its memory). After --seconds-left, or the moment that DEADLINE
+names (seconds since 1970), nothing new is begun.
 """
 
 import argparse
@@ -88,7 +89,8 @@ def work(options: argparse.Namespace, task: Any, training: Any, asked: Sequence[
 
     data = load_task(task, options.data)
     done = {(row["policy"], row["variant"]) for row in rows(options.out) if row["task"] == task.name}
-    policies = Dev.of(data).best(options.policies)
+    dev = Dev.of(data)
+    policies, best = dev.best(options.policies), max(one.truth.discounted.value for one in dev.judged.values())
     missing = {(name, variant) for name, _ in policies for variant in asked} - done
     settings = {} if options.steps is None else {"steps": options.steps}
     config = world_variants.make_config(training, settings, len(data.dataset))
@@ -119,9 +121,10 @@ def work(options: argparse.Namespace, task: Any, training: Any, asked: Sequence[
                 return
             lacking = {variant for policy, variant in missing if policy == name}
             for variant, said in world_variants.answer(made, log, judged.policy, lacking).items():
-                row = about | {"policy": name, "variant": variant, "truth": judged.truth.discounted.value}
+                truth = judged.truth.discounted.value
+                row = about | {"policy": name, "variant": variant, "truth": truth, "best": truth == best}
                 keep(options.out, row | said | prepared | made_with)
-                print(task.name, name, variant, said["estimate"], row["truth"], flush=True)
+                print(task.name, name, variant, said["estimate"], truth, flush=True)
 
 
 # --- the table ------------------------------------------------------------------------------------------------
@@ -129,23 +132,27 @@ def work(options: argparse.Namespace, task: Any, training: Any, asked: Sequence[
 
 def table(out: Path) -> Iterator[str]:
     """A variant's numbers, and base's on the same cases in brackets. An estimate that broke has an infinite error."""
+    from benchmarks.world_variants import VARIANTS
+
     found: dict[str, Rows] = {}
     for row in rows(out):
         found.setdefault(row["variant"], {})[row["task"], row["policy"]] = row
     if "base" not in found:
         raise UserError(f"{out}: there are no rows of base yet; run it without --summarise first")
     base = found.pop("base")
+    known = {variant: place for place, variant in enumerate(VARIANTS)}  # processes side by side keep no order
     yield (
         "| | locomotion: median error | mean | open tasks: median error | mean | best policy: median RMAE "
         "| held-out error, to base's | cases (locomotion, open) |"
     )
     yield "|---|--:|--:|--:|--:|--:|--:|--:|"
-    for variant, own in {"base": base, **found}.items():
+    for variant in ["base", *sorted(found, key=lambda variant: known.get(variant, len(known)))]:
+        own = found.get(variant, base)
         both = [case for case in base if case in own]
-        pairs = [({case: one[case] for case in both}, "({})" if one is base else "{}") for one in (own, base)]
-        pairs = pairs[:1] if variant == "base" else pairs
-        columns = [[shape.format(number) for number in numbers(some)] for some, shape in pairs]
-        cells = [" ".join(cell) for cell in zip(*columns, strict=True)]
+        cells = numbers([own[case] for case in both])
+        if variant != "base":
+            usual = numbers([base[case] for case in both])
+            cells = [f"{mine} ({theirs})" for mine, theirs in zip(cells, usual, strict=True)]
         counts = [sum(is_locomotion(base[case]) == kind for case in both) for kind in (True, False)]
         cells += [held_out_ratio(own, base, both), f"{counts[0]}, {counts[1]}"]
         yield f"| {variant} | {' | '.join(cells)} |"
@@ -155,17 +162,16 @@ def is_locomotion(row: dict[str, Any]) -> bool:
     return bool(row["family"] == "locomotion")
 
 
-def numbers(some: Rows) -> list[str]:
+def numbers(some: list[dict[str, Any]]) -> list[str]:
     """Errors as shares of the range of true values, of locomotion and of the rest; RMAE of each log's best policy."""
     cells = []
     for kind in (True, False):
-        errors = [error(row) / row["range"] for row in some.values() if is_locomotion(row) == kind]
+        errors = [error(row) / row["range"] for row in some if is_locomotion(row) == kind]
         cells += [f"{np.median(errors):.3f}", f"{np.mean(errors):.3f}"] if errors else ["–", "–"]
-    best = {row["task"]: row for row in sorted(some.values(), key=lambda row: row["truth"])}  # the last one stays
-    known = [row for row in best.values() if row["random"] is not None]
     relative = [
         relative_errors([np.nan if row["estimate"] is None else row["estimate"]], [False], row["truth"], row["random"])
-        for row in known
+        for row in some
+        if row["best"] and row["random"] is not None
     ]
     told = [one[0] for one in relative if one is not None]
     return [*cells, f"{np.median(told):.3f}" if told else "–"]
@@ -176,7 +182,7 @@ def error(row: dict[str, Any]) -> float:
 
 
 def held_out_ratio(own: Rows, base: Rows, both: Sequence[Case]) -> str:
-    """Geometric mean over logs."""
+    """Geometric mean over logs. What a log leaves to chance is in both, and hides differences."""
     pairs = {case[0]: (own[case]["held_out"], base[case]["held_out"]) for case in both}
     known = [np.log(mine / theirs) for mine, theirs in pairs.values() if mine and theirs]
     return f"{np.exp(np.mean(known)):.2f}" if known else "–"

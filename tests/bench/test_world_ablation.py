@@ -15,8 +15,9 @@ import ropeval
 from ropeval.bench.data.task_data import Judged
 from ropeval.data import Log
 from ropeval.errors import UserError
-from ropeval.estimators.world import WorldConfig, estimate, rollouts
-from ropeval.estimators.world.network import row_loss
+from ropeval.estimators.world import LARGEST, ROLLOUTS, WorldConfig, estimate, rollouts
+from ropeval.estimators.world.network import Sizes, row_loss
+from ropeval.files import locked
 from tests.estimators.world.logs import QUICK
 from tests.problems import LinearQuadratic
 from tests.tiny import tiny_log
@@ -34,7 +35,7 @@ def answers(log, name, members=5):
     """By variant, of the training that begins with `name`."""
     (training,) = [one for one in world_variants.TRAININGS if one.variants[0] == name]
     config = world_variants.make_config(training, QUICK, len(log.dataset))
-    found = {}
+    found: dict = {}
     for made in world_variants.prepare_variants(training, log, config, members, training.variants):
         said = world_variants.answer(made, log, PROBLEM.policy(0.0), training.variants)
         found |= {variant: (row, made, world_variants.held_out_error(made, log)) for variant, row in said.items()}
@@ -73,7 +74,8 @@ def test_sampled_draws_where_base_does_not():
     training = world_variants.TRAININGS[0]
     made = world_variants.prepare_variants(training, log, WorldConfig(**settings), 3, ("base", "sampled"))
     base, sampled = (one.world for one in made)
-    assert base.noisy == () and not np.asarray(base.simulator.noise).any()
+    assert base.noisy == ()
+    assert not np.asarray(base.simulator.noise).any()
     assert sampled.noisy == base.simulator.units.moving
     assert np.asarray(sampled.simulator.noise).std(axis=(0, 1)).min() > 0
     for mine, theirs in zip(jax.tree.leaves(sampled.simulator.nets), jax.tree.leaves(base.simulator.nets), strict=True):
@@ -102,7 +104,7 @@ def test_sampling_from_the_likelihood_is_not_the_mean_and_leaves_no_trace(log):
     mean, sampled = (found[name] for name in ("likelihood", "likelihood-sampled"))
     assert mean[0]["simulated"] != sampled[0]["simulated"]
     assert mean[2] == sampled[2], "the same networks"
-    assert rollouts.next_state is not world_variants.sampled_state
+    assert rollouts.next_state.__name__ == "next_state"
     made = mean[1]
     again = estimate(log.problem(PROBLEM.policy(0.0)), made.config, made.run, made.world)
     assert again.extras["simulated"] == mean[0]["simulated"]
@@ -115,7 +117,7 @@ def test_the_likelihood_draws_with_the_variance_that_it_learned():
     )  # fmt: skip
     found = world_variants.Gaussian(np.array([1.0, -1.0]), (), 0.0, 0.0, np.array([4.0, 0.0]))
     keys = jax.random.split(jax.random.key(0), 4000)
-    draw = jax.vmap(lambda key: world_variants.sampled_state(units, np.ones((3, 2)), key, np.zeros(2), found))
+    draw = jax.vmap(lambda key: world_variants.sampled_state(units, np.ones((3, 2)), key, jax.numpy.zeros(2), found))
     drawn = np.asarray(draw(keys))
     assert drawn.mean(axis=0) == pytest.approx([1.0, -1.0], abs=0.1)
     assert drawn.std(axis=0) == pytest.approx([2.0, 0.0], abs=0.1)
@@ -167,6 +169,8 @@ def asked(log, monkeypatch, tmp_path):
     monkeypatch.setattr("ropeval.bench.data.tasks.find_tasks", lambda names: [task])
     monkeypatch.setattr("ropeval.bench.data.task_data.load_task", lambda task, data: task_data(log))
     monkeypatch.setattr("ropeval.runtime.prepare", lambda: None)
+    monkeypatch.setitem(LARGEST, "cpu", Sizes(60, QUICK["batch"], QUICK["width"], QUICK["depth"], 0, 0))
+    monkeypatch.setitem(ROLLOUTS, "cpu", (QUICK["rollouts"], QUICK["rollouts"]))
     monkeypatch.delenv("DEADLINE", raising=False)
 
     def ask(*more):
@@ -185,6 +189,7 @@ def test_what_is_there_is_not_made_again(asked, monkeypatch, capsys):
         ("weak", "base"), ("weak", "own"), ("strong", "base"), ("strong", "own"),
     ]  # fmt: skip
     assert {row["range"] for row in first} == {8.0}  # of all that are judged
+    assert [row["best"] for row in first] == [False, False, True, True]  # of those that may be looked at
     assert "| own |" in capsys.readouterr().out
     monkeypatch.setattr(world_variants, "prepare", lambda *_: pytest.fail("it trains again"))
     assert asked("--variants", "base", "own") == first
@@ -205,7 +210,7 @@ def test_nothing_is_begun_after_the_deadline_or_where_another_is_at_it(asked, tm
     monkeypatch.setenv("DEADLINE", str(time.time() - 1))
     assert asked() == ROWS[:1]
     monkeypatch.setenv("DEADLINE", str(time.time() + 1000))
-    with world_ablation.locked(tmp_path / "claims" / "ours-tiny.base"):
+    with locked(tmp_path / "claims" / "ours-tiny.base"):
         assert asked("--variants", "sampled") == ROWS[:1]
 
 
@@ -228,9 +233,10 @@ def test_what_cannot_be_is_said(asked, monkeypatch, words, environment, said):
 
 
 def row(task, policy, variant, estimate, truth, held_out, family="locomotion"):
+    best = (task, policy) != ("a", "1")
     return {
         "task": task, "policy": policy, "variant": variant, "estimate": estimate, "truth": truth, "range": 10.0,
-        "random": 0.0, "held_out": held_out, "family": family,
+        "random": 0.0, "held_out": held_out, "family": family, "best": best,
     }  # fmt: skip
 
 
