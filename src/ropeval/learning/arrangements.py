@@ -18,6 +18,7 @@ from ropeval.data.transitions import Transitions
 from ropeval.learning.batches import draw_rows, gather, shown, step_keys
 from ropeval.learning.learner import Hyper, Learner, Metrics
 from ropeval.learning.resample import RowTable, table_axes
+from ropeval.runtime import RUNS_ONCE
 
 
 def cores() -> int:
@@ -142,9 +143,7 @@ class Vectorised:
         return state, values
 
 
-# On a GPU, XLA tries many forms of every matrix product before it takes one: 11 s here, where the program runs once.
-# (Not to be copied to what trains: without the search that took 2 to 7 times as long.)
-@partial(jax.jit, static_argnums=0, compiler_options={"xla_gpu_autotune_level": 0})
+@partial(jax.jit, static_argnums=0, compiler_options=RUNS_ONCE)
 def _init_of_all(learner: Learner, keys: Array, hyper: Hyper) -> Any:
     # A copy of every leaf: initial targets are the parameters themselves, and one buffer may not be donated twice.
     return jax.tree.map(jnp.copy, jax.vmap(learner.init)(keys, hyper))

@@ -6,6 +6,7 @@ logged episodes, replayed with their own actions, earn in the simulator what the
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -24,6 +25,7 @@ from ropeval.estimators.world.rollouts import Simulator
 from ropeval.estimators.world.rows import world_rows
 from ropeval.estimators.world.units import Units, make_units
 from ropeval.learning.engine import Run, Trained, train
+from ropeval.runtime import RUNS_ONCE
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -215,7 +217,7 @@ def _pool(residual: Floats, noisy: NDArray[np.bool_]) -> Floats:
     return ((pool - pool.mean(axis=0)) * noisy).astype(np.float32)
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=RUNS_ONCE)
 def _own_residuals(nets: Any, units: Units, x: Array, outcome: Array) -> Array:
     one = lambda net: jax.vmap(lambda row: predict(net, units, row).change)(x)  # noqa: E731
     return outcome[None, :, : len(units.moving)] - jax.vmap(one)(nets)
@@ -229,7 +231,7 @@ def _unseen(dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> NDArray[np.b
     return np.asarray(run.counts[:, episode] == 0)
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=RUNS_ONCE)
 def _compare(nets: Any, weights: Array, units: Units, x: Array, outcome: Array, asked: Array) -> tuple[Array, ...]:
     """Of rows [n]: disagreement [n, 3], residual and members' variance of the changes [n, D] (D = 0: one zero), and
     of the reward its mean and the members' variance [n, 2].
