@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 NVIDIA = Path("/proc/driver/nvidia/version")  # there where the driver is
-# On a GPU, XLA tries many forms of every matrix product before it takes one: 11 s for the networks' first weights alone.
+# On a GPU, XLA tries many forms of every matrix product before it takes one: 11 s for the first weights of networks.
 # What runs once does without; what trains needs it (2 to 7 times as long without: docs/results/speed.md).
 RUNS_ONCE: dict[str, str | bool | int | float] = {"xla_gpu_autotune_level": 0}
 AREAS, AREAS_ALLOWED = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")  # of memory, on Linux
