@@ -48,7 +48,9 @@ def test_hidden_layers_may_be_rounded_and_the_output_is_not():
     for norm in (False, True):
         exact, rounded = (MLP(jax.random.key(0), 5, 2, 32, 2, norm, precision=p) for p in ("float32", "bfloat16"))
         assert rounded(x).dtype == jnp.float32
-        assert {leaf.dtype for leaf in jax.tree.leaves(jax.grad(lambda net: net(x).sum())(rounded))} == {np.dtype("float32")}
+        assert {leaf.dtype for leaf in jax.tree.leaves(jax.grad(lambda net: net(x).sum())(rounded))} == {
+            np.dtype("float32")
+        }
         size = float(jnp.abs(exact(x)).mean())
         off = float(jnp.abs(exact(x) - rounded(x)).mean())
         assert 0 < off < 0.02 * size  # bfloat16 holds 8 bits
