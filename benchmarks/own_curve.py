@@ -2,9 +2,9 @@
 
     python -m benchmarks.own_curve CASE.json
 
-CASE.json names task, data, policy, method, members and perhaps steps. Prints one line of JSON. Seconds are those of this
-process; they begin after the imports and hold reading, asking the policy, compiling, training and all that comes after
-it: a point of the curve is charged what the whole run did after its last step.
+CASE.json names task, data, policy, method, members and perhaps steps. Prints one line of JSON. Seconds are those of
+this process; they begin after the imports and hold reading, asking the policy, compiling, training and all that comes
+after it: a point of the curve is charged what the whole run did after its last step.
 """
 
 import json
@@ -56,7 +56,7 @@ def main() -> None:
     prepare()
     import jax
 
-    import ropeval.evaluation.evaluate
+    import ropeval.evaluation.evaluate  # noqa: F401  (is part of what is imported)
     from ropeval.provenance import commit
 
     imported = importing.so_far()

@@ -41,7 +41,7 @@ class Question:
         self.ended, self.starts = held["terminations"], held["starts"]
         self.gamma = float(held["gamma"])
         self.policy = held["policy"].astype(np.float64) if "policy" in held else None  # [N, A]
-        self.draws = held["draws"] if "draws" in held else None  # [N, K, A]
+        self.draws = held.get("draws")  # [N, K, A]
         if "log_probs" in held:
             self.behaviour = np.exp(held["log_probs"].astype(np.float64))  # [N] π_b of the logged actions
         self.lengths = np.diff(self.starts)
