@@ -80,7 +80,7 @@ def ask_peer(data: TaskData, judged: Judged, settings: Settings, python: Path) -
     log = data.dataset
     policy = judged.policy.fitted(log.space)
     chances = policy.action_probabilities(log.observations)
-    acts = {"policy": chances}
+    acts: dict[str, Any] = {"policy": chances}
     if chances is None:
         acts = {"draws": draw_actions(policy, log.observations, DRAWS, np.random.default_rng(0))}
     with tempfile.TemporaryDirectory() as folder:

@@ -41,11 +41,16 @@ def _error(row: Row, point: Row) -> float:
 
 
 def lines(found: Sequence[Row]) -> dict[str, dict[str, Line]]:
-    """By log and contender."""
+    """By log and contender; of the policies that every contender was asked about, in a run that may not have ended."""
     made: dict[str, dict[str, list[Row]]] = {}
     for row in found:
         made.setdefault(row["task"], {}).setdefault(row["who"], []).append(row)
-    return {task: {who: Line(own) for who, own in some.items()} for task, some in made.items()}
+    told: dict[str, dict[str, Line]] = {}
+    for task, some in made.items():
+        common = set.intersection(*({row["policy"] for row in own} for own in some.values()))
+        if common:
+            told[task] = {who: Line([row for row in own if row["policy"] in common]) for who, own in some.items()}
+    return told
 
 
 def table(found: Sequence[Row]) -> Iterator[str]:

@@ -40,8 +40,8 @@ class Question:
         self.states, self.actions, self.rewards = held["observations"], held["actions"], held["rewards"]
         self.ended, self.starts = held["terminations"], held["starts"]
         self.gamma = float(held["gamma"])
-        self.policy = held["policy"].astype(np.float64) if "policy" in held else None  # [N, A]
-        self.draws = held.get("draws")  # [N, K, A]
+        self.policy: Any = held["policy"].astype(np.float64) if "policy" in held else None  # [N, A]
+        self.draws: Any = held.get("draws")  # [N, K, A]
         if "log_probs" in held:
             self.behaviour = np.exp(held["log_probs"].astype(np.float64))  # [N] π_b of the logged actions
         self.lengths = np.diff(self.starts)
@@ -66,7 +66,7 @@ class Asked:
         self.rows = {state.tobytes(): row for row, state in enumerate(question.states)}
         nobody = len(question.states)  # what comes after the end is asked about, too, and counts for nothing
         self.row_of = lambda state: self.rows.get(state.tobytes(), nobody)
-        known: Any = question.policy if question.policy is not None else question.draws
+        known = question.policy if question.policy is not None else question.draws
         self.known = np.concatenate([known, known[:1]])
         self.impl = self
         self.cpu = 0.0
@@ -75,14 +75,16 @@ class Asked:
         import torch
 
         began = time.process_time()
-        own = self.known[[self.row_of(state) for state in x.numpy()]]
-        if own.ndim == 3:
-            drawn = own[np.arange(len(own)), self.rng.integers(own.shape[1], size=len(own))]
-        else:
-            drawn = (own.cumsum(axis=1) < self.rng.random((len(own), 1))).sum(axis=1)
-            drawn = np.minimum(drawn, own.shape[1] - 1)
+        actions = torch.as_tensor(self.drawn(x.numpy()))
         self.cpu += time.process_time() - began
-        return torch.as_tensor(drawn)
+        return actions
+
+    def drawn(self, states: Any) -> Any:
+        own = self.known[[self.row_of(state) for state in states]]
+        if own.ndim == 3:
+            return own[np.arange(len(own)), self.rng.integers(own.shape[1], size=len(own))]
+        below = (own.cumsum(axis=1) < self.rng.random((len(own), 1))).sum(axis=1)
+        return np.minimum(below, own.shape[1] - 1)  # the last sum may be a little below 1
 
 
 class Fit:
