@@ -63,8 +63,8 @@ def members(count: int) -> str:
 
 
 OWN = [
-    Own("mean-return", 1), Own("fqe-clip", 1), Own("fqe-clip", 5), Own("fqe", 1, 15_000), Own("fqe", 5),
-    Own("world", 5), Own("world", 1), Own("world", 5, 500), Own("world", 1, 500),
+    Own("mean-return", 1), Own("fqe-clip", 1), Own("fqe-clip", 5), Own("world", 1), Own("world", 5),
+    Own("world", 1, 500), Own("world", 5, 500), Own("fqe", 1, 15_000), Own("fqe", 5),
 ]  # fmt: skip
 
 
@@ -133,17 +133,18 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _questions(options: argparse.Namespace, data: TaskData, policy: str, judged: Judged) -> Iterator[Any]:
-    for own in OWN:
-        yield own.name, own.steps, lambda own=own: ask_own(data.task.name, options.data, policy, own)
+    """Who, in how many steps, and how to ask."""
     for name, settings in peers(len(data.dataset), options.peer_steps).items():
         if options.python:
             yield name, settings.steps, lambda s=settings: ask_peer(data, judged, s, options.python)
+    for own in OWN:
+        yield own.name, own.steps, lambda own=own: ask_own(data.task.name, options.data, policy, own)
 
 
 def main() -> None:
     parser = options_of(__doc__, TASKS, policies=3)
     parser.add_argument("--python", type=Path, help="of the environment with d3rlpy; ropeval alone, if not given")
-    parser.add_argument("--peer-steps", type=int, default=Settings().steps, help="of d3rlpy's FQE with its settings")
+    parser.add_argument("--peer-steps", type=int, default=20_000, help="of d3rlpy's FQE with its settings")
     parser.add_argument("--core", type=int, help="to stay on")
     parser.add_argument("--picture", type=Path, help="folder for the picture")
     options = parser.parse_args()

@@ -19,7 +19,7 @@ from benchmarks.peer_fqe import Fit, Question, Seconds, Settings
 THREADS = 1  # networks of this size gain nothing from more, and ropeval's one member has one core, too
 # What each library's q is fitted with: d3rlpy's own settings (see `Settings`), those of SCOPE-RL's CreateOPEInput.
 # offline_rl_ope leaves both to its user, and is handed d3rlpy's.
-OWN = {"d3rlpy": Settings(), "scope-rl": Settings(steps=10_000, widths=(100,))}
+OWN = {"d3rlpy": Settings(), "scope-rl": Settings(widths=(100,))}
 NEED_Q = ("DM", "DR", "SNDR", "WDR")
 
 

@@ -21,9 +21,10 @@ import numpy as np
 
 
 class Settings(NamedTuple):
-    """d3rlpy's own, as its FQEConfig has them; `steps` are those of its page on off-policy evaluation."""
+    """d3rlpy's own, as its FQEConfig has them; `steps` are those of its tutorial on choosing policies offline, and the
+    default of SCOPE-RL. (The example in its reference has 100,000.)"""
 
-    steps: int = 100_000
+    steps: int = 10_000
     learning_rate: float = 1e-4
     batch: int = 100
     widths: Sequence[int] = (256, 256)
