@@ -37,7 +37,7 @@ from ropeval.runtime import processor
 ROOT = Path(__file__).resolve().parents[1]
 TASKS = ["suite/cartpole-mixture-5k", "suite/pendulum-weak-20k"]
 DRAWS = 8  # actions per state, as many as ropeval draws itself
-MARKS = [m * 10**e for e in range(2, 7) for m in (1, 2, 3, 5, 7)]  # steps after which d3rlpy's FQE is asked
+POINTS = 100  # of d3rlpy's curve
 ALONE = {
     "OMP_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
@@ -89,8 +89,8 @@ def ask_peer(data: TaskData, judged: Judged, settings: Settings, python: Path) -
             question, observations=log.observations, actions=log.actions, rewards=log.rewards, starts=log.starts,
             terminations=log.terminations, gamma=data.task.gamma, **acts,
         )  # fmt: skip
-        marks = [mark for mark in MARKS if mark < settings.steps]
-        given = {**settings._asdict(), "marks": [*marks, settings.steps]}
+        marks = np.linspace(0, settings.steps, POINTS + 1, dtype=int)[1:].tolist()
+        given = {**settings._asdict(), "marks": marks}
         return _told([python, "-m", "benchmarks.peer_fqe", question], given, Path(folder))
 
 
@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> None:
         for policy, judged in reversed(dev.best(options.policies)):
             about = {"task": task, "policy": policy, "truth": judged.truth.discounted.value, "range": dev.wide}
             for who, steps, ask in _questions(options, data, policy, judged):
-                if (task, policy, who, steps) in done:
+                if (task, policy, who, steps) in done or (options.who and who not in options.who):
                     continue
                 found = ask()
                 where = {"cpu": processor(), "commit": commit()}
@@ -145,6 +145,7 @@ def main() -> None:
     parser = options_of(__doc__, TASKS, policies=3)
     parser.add_argument("--python", type=Path, help="of the environment with d3rlpy; ropeval alone, if not given")
     parser.add_argument("--peer-steps", type=int, default=20_000, help="of d3rlpy's FQE with its settings")
+    parser.add_argument("--who", nargs="+", help="some rows of the table; all, if not given")
     parser.add_argument("--core", type=int, help="to stay on")
     parser.add_argument("--picture", type=Path, help="folder for the picture")
     options = parser.parse_args()

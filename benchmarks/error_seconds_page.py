@@ -55,7 +55,8 @@ def lines(found: Sequence[Row]) -> dict[str, dict[str, Line]]:
 
 def table(found: Sequence[Row]) -> Iterator[str]:
     for task, some in lines(found).items():
-        yield f"\n`{task.removeprefix('suite/')}`, {max(line.policies for line in some.values())} policies:\n"
+        count = max(line.policies for line in some.values())
+        yield f"\n`{task.removeprefix('suite/')}`, {count} polic{'y' if count == 1 else 'ies'}:\n"
         yield "| | steps | error | CPU s | clock s |" + "".join(f" CPU s to {error:.0%} |" for error in WANTED)
         yield "|---|" + "--:|" * (4 + len(WANTED))
         for who, line in some.items():
