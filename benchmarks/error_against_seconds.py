@@ -154,9 +154,8 @@ def main() -> None:
     found = rows(options.out)
     print("\n".join(table(found)))
     if options.picture:
-        source = (
-            f"One core of {found[0]['cpu']}; commit {found[0]['commit']}; python -m benchmarks.error_against_seconds"
-        )
+        commits = ", ".join(sorted({row["commit"] for row in found}))
+        source = f"One core of {found[0]['cpu']}, commits {commits}: python -m benchmarks.error_against_seconds"
         print(*draw(picture(found), options.picture, ["png"], source))
 
 

@@ -93,6 +93,6 @@ def picture(found: Sequence[Row]) -> Chart:
         x_label="CPU seconds",
         y_label="error",
         x_log=True,
-        y_log=True,
-        y_range=(0.003, 3.0),
+        y_range=(0.0, 2.0),
+        y_percent=True,
     )
