@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ropeval.report.chart import Chart, Entry, Panel
-from ropeval.report.palette import Palette
+from ropeval.report.palette import Palette, Style
 
 TRIVIAL = "mean-return"
 WANTED = (0.2, 0.1, 0.05)  # errors to be reached
@@ -69,11 +69,22 @@ def _share(error: float) -> str:
     return f"{error:.1%}" if error < 10 else f"{error:.0f} ×"
 
 
+def _kind(who: str) -> str:
+    """A method, whatever its members; d3rlpy's FQE, by its settings."""
+    return who if who.startswith("d3rlpy") else who.partition(",")[0]
+
+
+def _style(who: str, colours: Palette) -> Style:
+    """A colour for the method, broken where members are several."""
+    style = colours[_kind(who)]
+    return style._replace(dash="dash") if who.endswith("members") else style
+
+
 def picture(found: Sequence[Row]) -> Chart:
     made = lines(found)
     names = list(dict.fromkeys(who for some in made.values() for who in some if who != TRIVIAL))
-    palette = Palette([*names, TRIVIAL], [TRIVIAL])
-    entries = {name: Entry(name, palette[name], marker=True) for name in [*names, TRIVIAL]}
+    colours = Palette([*dict.fromkeys(map(_kind, names)), TRIVIAL], [TRIVIAL])
+    entries = {name: Entry(name, _style(name, colours)) for name in [*names, TRIVIAL]}
     panels = []
     for task, some in made.items():
         series = [
@@ -86,7 +97,7 @@ def picture(found: Sequence[Row]) -> Chart:
     return Chart(
         slug="error-against-seconds",
         title="Error against seconds, beside d3rlpy",
-        caption="Mean over the dev policies of a log of |estimate − true value|, as a share of the range of their true "
+        caption="Mean over some dev policies of a log of |estimate − true value|, as a share of the range of true "
         "values. CPU seconds on one core without imports, with everything else: reading, compiling, training.",
         panels=panels,
         legend=list(entries.values()),
