@@ -62,10 +62,12 @@ def members(count: int) -> str:
     return f"{count} member{'s' if count > 1 else ''}"
 
 
-OWN = [
-    Own("mean-return", 1), Own("fqe-clip", 1), Own("fqe-clip", 5), Own("world", 1), Own("world", 5),
-    Own("world", 1, 500), Own("world", 5, 500), Own("fqe", 1, 15_000), Own("fqe", 5),
-]  # fmt: skip
+def ours(many: int) -> list[Own]:
+    """Everything with one member, and with as many as a user has."""
+    return [
+        Own("mean-return", 1), Own("fqe-clip", 1), Own("fqe-clip", many), Own("world", 1), Own("world", many),
+        Own("world", 1, 500), Own("world", many, 500), Own("fqe", 1, 15_000), Own("fqe", many),
+    ]  # fmt: skip
 
 
 def peers(length: int, steps: int) -> dict[str, Settings]:
@@ -114,6 +116,8 @@ def _told(command: list[Any], given: dict[str, Any], folder: Path) -> dict[str, 
 
 
 def run(options: argparse.Namespace) -> None:
+    if options.python and not options.python.exists():
+        raise UserError(f"--python {options.python}: not there; make the environment as benchmarks/peers.py says")
     if options.core is not None:
         os.sched_setaffinity(0, {options.core})  # children inherit it
     done = {(row["task"], row["policy"], row["who"], row["asked_steps"]) for row in rows(options.out)}
@@ -137,12 +141,13 @@ def _questions(options: argparse.Namespace, data: TaskData, policy: str, judged:
     for name, settings in peers(len(data.dataset), options.peer_steps).items():
         if options.python:
             yield name, settings.steps, lambda s=settings: ask_peer(data, judged, s, options.python)
-    for own in OWN:
+    for own in ours(options.members):
         yield own.name, own.steps, lambda own=own: ask_own(data.task.name, options.data, policy, own)
 
 
 def main() -> None:
     parser = options_of(__doc__, TASKS, policies=3)
+    parser.set_defaults(members=5)
     parser.add_argument("--python", type=Path, help="of the environment with d3rlpy; ropeval alone, if not given")
     parser.add_argument("--peer-steps", type=int, default=20_000, help="of d3rlpy's FQE with its settings")
     parser.add_argument("--who", nargs="+", help="some rows of the table; all, if not given")
