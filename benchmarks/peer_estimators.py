@@ -1,89 +1,35 @@
 """What other libraries say of the same log. Run by peers.py inside their own environment; prints one line of JSON.
 
-    python peer_estimators.py QUESTION.npz STEPS
+    python -m benchmarks.peer_estimators QUESTION.npz STEPS
 
-QUESTION.npz holds the log (observations, actions, rewards, terminations, starts, log_probs), γ, and π(a|s) of the
-judged policy in the logged states. A library that cannot be imported is named with its reason.
+QUESTION.npz is as `peer_fqe.py` says, with π(a|s) and with the log's log_probs. STEPS: at most so many, 0 for each
+library's own number. A library that cannot be imported is named with its reason.
 """
 
 import json
 import os
 import sys
-import time
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-
-LEARNING_RATE, BATCH, WIDTH, SYNC = 3e-4, 256, 256, 10  # ropeval's own of fqe; targets are copied after so many steps
+from benchmarks.peer_fqe import Fit, Question, Seconds, Settings
 
 THREADS = 1  # networks of this size gain nothing from more, and ropeval's one member has one core, too
+# What each library's q is fitted with: d3rlpy's own settings (see `Settings`), those of SCOPE-RL's CreateOPEInput.
+# offline_rl_ope leaves both to its user, and is handed d3rlpy's.
+OWN = {"d3rlpy": Settings(), "scope-rl": Settings(widths=(100,))}
+NEED_Q = ("DM", "DR", "SNDR", "WDR")
 
 
-class Question:
-    def __init__(self, path: str):
-        held = np.load(path)
-        self.states, self.actions, self.rewards = held["observations"], held["actions"], held["rewards"]
-        self.ended, self.starts = held["terminations"], held["starts"]
-        self.behaviour = np.exp(held["log_probs"].astype(np.float64))  # [N] π_b of the logged actions
-        self.policy = held["policy"].astype(np.float64)  # [N, A]
-        self.gamma = float(held["gamma"])
-        self.lengths = np.diff(self.starts)
-        self.longest = int(self.lengths.max())
-
-    def padded(self, rows: Any, value: float) -> Any:
-        """[E, T, …] with `value` after an episode's end."""
-        made = np.full((len(self.lengths), self.longest, *rows.shape[1:]), value, rows.dtype)
-        for e, (first, length) in enumerate(zip(self.starts, self.lengths, strict=False)):
-            made[e, :length] = rows[first : first + length]
-        return made
-
-
-class Asked:
-    """The judged policy as d3rlpy asks it: an action for every state of a batch, drawn, and looked up by the state."""
-
-    def __init__(self, question: Question, seed: int = 0):
-        self.rng = np.random.default_rng(seed)
-        self.known = {s.tobytes(): p for s, p in zip(question.states, question.policy, strict=True)}
-        self.never = np.full(question.policy.shape[1], 1.0 / question.policy.shape[1])  # after the end
-        self.impl = self
-
-    def predict_best_action(self, x: Any) -> Any:
-        import torch
-
-        chances = np.stack([self.known.get(row.tobytes(), self.never) for row in x.numpy()])
-        drawn = (chances.cumsum(axis=1) < self.rng.random((len(chances), 1))).sum(axis=1)
-        return torch.as_tensor(np.minimum(drawn, chances.shape[1] - 1))
-
-
-def fit_d3rlpy(question: Question, steps: int) -> Any:
-    """q of the logged states, [N, A]."""
-    import d3rlpy
-
-    d3rlpy.seed(0)
-    last = np.zeros(len(question.rewards), np.float32)
-    last[question.starts[1:] - 1] = 1.0
-    dataset = d3rlpy.dataset.MDPDataset(
-        observations=question.states,
-        actions=question.actions.astype(np.int64),
-        rewards=question.rewards,
-        terminals=question.ended.astype(np.float32),
-        timeouts=last * ~question.ended,
-        action_size=question.policy.shape[1],
-        action_space=d3rlpy.ActionSpace.DISCRETE,
-    )
-    encoder = d3rlpy.models.VectorEncoderFactory([WIDTH, WIDTH])
-    config = d3rlpy.ope.FQEConfig(
-        learning_rate=LEARNING_RATE, batch_size=BATCH, gamma=question.gamma, encoder_factory=encoder,
-        target_update_interval=SYNC,
-    )  # fmt: skip
-    fqe = d3rlpy.ope.DiscreteFQE(algo=Asked(question), config=config)
-    fqe.build_with_dataset(dataset)
-    for _ in range(steps):
-        fqe.update(dataset.sample_transition_batch(BATCH))
-    every = [np.full(len(question.states), a) for a in range(question.policy.shape[1])]
-    return np.stack([fqe.predict_value(question.states, actions) for actions in every], axis=1)
+def fit(question: Question, settings: Settings, most: int) -> tuple[Any, dict[str, float]]:
+    """q of the logged states, [N, A], and its seconds; `most` steps, if that is not 0."""
+    began = Seconds()
+    fitted = Fit(question, settings)
+    for _ in range(min(settings.steps, most or settings.steps)):
+        fitted.step()
+    return fitted.q(question.states), began.so_far()
 
 
 def scope_rl(question: Question, q: Any) -> dict[str, Callable[[], float]]:
@@ -150,24 +96,25 @@ def offline_rl_ope(question: Question, q: Any) -> dict[str, Callable[[], float]]
     }
 
 
-def answers(question: Question, steps: int) -> list[dict[str, Any]]:
+def answers(question: Question, most: int) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     try:
         import d3rlpy  # noqa: F401  (which takes a while, and is not FQE's fault)
         import torch
 
         torch.set_num_threads(THREADS)
-        began = time.perf_counter()
-        q = fit_d3rlpy(question, steps)
-        of_q = time.perf_counter() - began
-        value = float((q[question.starts[:-1]] * question.policy[question.starts[:-1]]).sum(axis=1).mean())
-        rows.append({"library": f"d3rlpy {version('d3rlpy')}", "method": "FQE", "value": value, "seconds": of_q})
+        fits = {package: fit(question, settings, most) for package, settings in OWN.items()}
     except Exception as error:  # of whatever kind: the table says why
         return [{"library": "d3rlpy", "method": "FQE", "reason": f"{type(error).__name__}: {error}"}]
+    first = question.starts[:-1]
+    q, spent = fits["d3rlpy"]
+    value = float((q[first] * question.policy[first]).sum(axis=1).mean())
+    rows.append({"library": f"d3rlpy {version('d3rlpy')}", "method": "FQE", "value": value, **spent})
     for name, package, make in (
         ("SCOPE-RL", "scope-rl", scope_rl),
         ("offline_rl_ope", "offline_rl_ope", offline_rl_ope),
     ):
+        q, spent = fits.get(package, fits["d3rlpy"])
         try:
             library = f"{name} {version(package)}"
             made = make(question, q)
@@ -175,14 +122,14 @@ def answers(question: Question, steps: int) -> list[dict[str, Any]]:
             rows.append({"library": name, "method": "all", "reason": f"{type(error).__name__}: {error}"})
             continue
         for method, ask in made.items():
-            began = time.perf_counter()
+            began = Seconds()
             row: dict[str, Any] = {"library": library, "method": method}
             try:
                 row["value"] = float(ask())
             except Exception as error:
                 row["reason"] = f"{type(error).__name__}: {error}"
-            took = time.perf_counter() - began
-            rows.append({**row, "seconds": took + (of_q if method in ("DM", "DR", "SNDR", "WDR") else 0.0)})
+            took = began.so_far()
+            rows.append({**row, **{unit: took[unit] + (spent[unit] if method in NEED_Q else 0.0) for unit in took}})
     return rows
 
 

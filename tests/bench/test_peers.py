@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from benchmarks import peers
-from benchmarks.peer_estimators import Question
+from benchmarks.peer_fqe import Question
 
 from ropeval.errors import UserError
 from tests.problems import Chain
@@ -22,14 +22,14 @@ def test_errors_are_of_dev_policies_in_percent_of_the_range_of_all(monkeypatch):
     policies = {"a": judged(1.0), "b": judged(3.0), "c": judged(5.0, "test")}
     monkeypatch.setattr(peers, "load_task", lambda name, data: SimpleNamespace(judged=policies))
     monkeypatch.setattr(
-        peers, "ours", lambda *given: [{"library": "ropeval", "method": "fqe", "value": 2.0, "seconds": 1.5}]
+        peers, "ours", lambda *given: [{"library": "ropeval", "method": "fqe", "value": 2.0, "cpu": 1.5, "clock": 2.0}]
     )
     monkeypatch.setattr(peers, "theirs", lambda *given: [{"library": "other", "method": "all", "reason": "not there"}])
     rows = peers.compare("t", Path(), Path(), 10, policies=3)
     assert [row["errors"] for row in rows] == [[25.0, -25.0], [None, None]]
-    assert rows[0]["seconds"] == 3.0
+    assert (rows[0]["cpu"], rows[0]["clock"]) == (3.0, 4.0)
     cells = [[cell.text for cell in row] for row in peers.table(rows, "t").cells()]
-    assert cells == [["ropeval", "fqe", "+25.0, -25.0", "3", ""], ["other", "all", "–, –", "0", "not there"]]
+    assert cells == [["ropeval", "fqe", "+25.0, -25.0", "3", "4", ""], ["other", "all", "–, –", "0", "0", "not there"]]
 
 
 def test_the_question_holds_the_log_and_the_policy(tmp_path, monkeypatch):
@@ -38,7 +38,7 @@ def test_the_question_holds_the_log_and_the_policy(tmp_path, monkeypatch):
     asked = []
 
     def run(command, **given):
-        asked.append(Question(str(command[2])))
+        asked.append(Question(str(command[3])))
         return SimpleNamespace(returncode=0, stdout="noise\n[]\n")
 
     monkeypatch.setattr("benchmarks.peers.subprocess.run", run)
