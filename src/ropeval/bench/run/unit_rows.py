@@ -48,11 +48,13 @@ def resampled_row(study: Study, unit: Unit, method: Method, fitted: Fitted, run:
     said = conclude(fitted, method, run.resamples)
     evidence = evidence_of(fitted, method, run, said, covered)
     replicates = said.replicates
+    with np.errstate(over="ignore"):  # replicates of one that diverged may be as large as numbers get
+        spread = _finite(np.nanstd(replicates, ddof=1)) if np.isfinite(replicates).sum() > 1 else None
     about = {
         "members": run.members,
         "diverged": int(said.diverged.sum()),
         "left_out": int(said.left_out.sum()),
-        "spread": _finite(np.nanstd(replicates, ddof=1)) if np.isfinite(replicates).sum() > 1 else None,
+        "spread": spread,
         "signs": read_signs(evidence, said),
     }
     return [
