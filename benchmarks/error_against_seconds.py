@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.dev_rows import Dev, keep, options_of, rows
+from benchmarks.dev_rows import Dev, carry_out, keep, options_of, rows
 from benchmarks.error_seconds_page import picture, table
 from benchmarks.peer_fqe import LIKE_OURS, Settings
 from benchmarks.program import run as run_program
@@ -154,11 +154,9 @@ def main() -> None:
     parser.add_argument("--core", type=int, help="to stay on")
     parser.add_argument("--picture", type=Path, help="folder for the picture")
     options = parser.parse_args()
-    if not options.summarise:
-        run(options)
-    found = rows(options.out)
-    print("\n".join(table(found)))
+    carry_out(options, run, lambda out: table(rows(out)))
     if options.picture:
+        found = rows(options.out)
         commits = ", ".join(sorted({row["commit"] for row in found}))
         source = f"One core of {found[0]['cpu']}, commits {commits}: python -m benchmarks.error_against_seconds"
         print(*draw(picture(found), options.picture, ["png"], source))
