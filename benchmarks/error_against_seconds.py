@@ -70,11 +70,11 @@ def ours(many: int) -> list[Own]:
     ]  # fmt: skip
 
 
-def peers(length: int, steps: int) -> dict[str, Settings]:
+def peers(data: TaskData, steps: int) -> dict[str, Settings]:
     """By the name in the table."""
     return {
         "d3rlpy FQE, its settings": Settings(steps=steps),
-        "d3rlpy FQE, like fqe": LIKE_OURS._replace(steps=FQEConfig().steps_for(length)),
+        "d3rlpy FQE, like fqe": LIKE_OURS._replace(steps=FQEConfig().steps_for(len(data.dataset), data.task.gamma)),
     }
 
 
@@ -138,7 +138,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _questions(options: argparse.Namespace, data: TaskData, policy: str, judged: Judged) -> Iterator[Any]:
     """Who, in how many steps, and how to ask."""
-    for name, settings in peers(len(data.dataset), options.peer_steps).items():
+    for name, settings in peers(data, options.peer_steps).items():
         if options.python:
             yield name, settings.steps, lambda s=settings: ask_peer(data, judged, s, options.python)
     for own in ours(options.members):

@@ -10,9 +10,12 @@ from functools import cache
 from pathlib import Path
 
 NVIDIA = Path("/proc/driver/nvidia/version")  # there where the driver is
+CompilerOptions = dict[str, str | bool | int | float]
 # On a GPU, XLA tries many forms of every matrix product before it takes one: 11 s for the first weights of networks.
-# What runs once does without; what trains needs it (2 to 7 times as long without: docs/results/speed.md).
-RUNS_ONCE: dict[str, str | bool | int | float] = {"xla_gpu_autotune_level": 0}
+# What runs once does without; what trains needs it (2 to 7 times as long without: docs/results/speed.md), but not that
+# every form is also checked against the others: it takes the same one then, in a quarter to a half of the time.
+RUNS_ONCE: CompilerOptions = {"xla_gpu_autotune_level": 0}
+RUNS_OFTEN: CompilerOptions = {"xla_gpu_autotune_level": 1}
 AREAS, AREAS_ALLOWED = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")  # of memory, on Linux
 
 

@@ -1,15 +1,19 @@
 """A policy is asked when a method looks at its actions, and not before."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import numpy as np
 import pytest
 
-from ropeval.data import make_problem
+from ropeval.data import Log, make_problem
 from ropeval.evaluation import coverage
 from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.methods import make_method
 from ropeval.evaluation.options import Options
 from ropeval.policies import CallablePolicy
-from tests.problems import LinearQuadratic
+from tests.problems import Chain, LinearQuadratic
 
 LOG = LinearQuadratic().log(8, length=300)
 
@@ -53,3 +57,20 @@ def test_rollouts_do_not_wait_for_them_either(counted):
     found = answer(problem, make_method("world", {"world": small}), Options(members=2))
     assert found.value is not None
     assert not {"following", "transitions"} & set(vars(problem.answers))
+
+
+def test_of_several_threads_one_makes_what_all_share():
+    log, made, together = Log(Chain().log(5), 0.9), list[int](), Barrier(4)
+
+    def make() -> int:
+        made.append(1)
+        time.sleep(0.05)
+        return len(made)
+
+    def ask(_: int) -> int:
+        together.wait()
+        return log.once("key", make)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(ask, range(4))) == [1, 1, 1, 1]
+    assert made == [1]

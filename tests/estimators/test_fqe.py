@@ -31,31 +31,35 @@ def test_each_is_what_its_name_says():
     configs = {name: make_method(name).configs[name].model_dump() for name in ("fqe", "fqe-clip", "fqe-deep", "fqe-ln")}
     plain = configs["fqe"]
     clip = ESTIMATORS["fqe-clip"].config().model_dump()
-    assert clip == plain | {"clip_targets": True}
-    assert configs["fqe-clip"] == clip | QUICK | {"passes": None}  # tests run on a CPU
+    assert clip == plain | {"clip_targets": True, "steps": 6_000, "learning_rate": 1e-3, "tau": 0.05}
+    assert configs["fqe-clip"] == clip | QUICK  # tests run on a CPU
     assert configs["fqe-deep"] == plain | {"depth": 4}
     assert configs["fqe-ln"] == plain | {"layer_norm": True}
     assert ESTIMATORS["fqe-deep"].presets["paper"]["steps"] == 500_000
     assert ESTIMATORS["fqe-clip"].presets["paper"]["steps"] == 300_000
 
 
-def test_steps_follow_the_log_unless_they_are_given():
+def test_steps_follow_the_log_and_gamma_unless_they_are_given():
     default: Any = make_method("fqe").configs["fqe"]
-    assert default.steps_for(9_984) == 3_900  # a hundred passes in batches of 256
-    assert (default.steps_for(100), default.steps_for(1_000_000)) == (3_000, 15_000)
+    assert default.steps_for(9_984, 0.9) == 3_900  # a hundred passes in batches of 256
+    assert (default.steps_for(100, 0.0), default.steps_for(1_000_000, 0.9)) == (3_000, 15_000)
+    assert default.steps_for(100, 0.98) == 7_500  # three times 50 steps ahead, each of which takes 1/τ
+    assert default.steps_for(100, 0.999) == default.steps
+    assert default.steps_for(100, 0.99, horizon=40) == default.steps_for(100, 1.0, horizon=40) == 6_000
     given: Any = make_method("fqe", {"fqe": {"steps": 9_000}}).configs["fqe"]
-    assert given.steps_for(100) == 9_000
+    assert given.steps_for(100, 0.99) == 9_000
     both: Any = make_method("wdr", {"wdr": {"steps": 9_000, "passes": 50}}).configs["wdr"]
-    assert both.steps_for(20_480) == 4_000
+    assert both.steps_for(20_480, 0.9) == 4_000
     for name in ("fqe", "fqe-clip", "fqe-deep", "fqe-ln", "wdr"):
         paper: Any = make_method(name, preset="paper").configs[name]
         assert paper.passes is None
-        assert paper.steps_for(100) == paper.steps
+        assert paper.steps_for(100, 0.9) == paper.steps
 
 
 @pytest.mark.training
 def test_the_result_says_how_many_steps_were_taken(monkeypatch):
     monkeypatch.setattr(fqe, "FEWEST_STEPS", 40)
+    monkeypatch.setattr(fqe, "LOOKS", 0.0)
     small = {"width": 8, "batch": 64, "passes": 2}
     found = ropeval.evaluate(Chain().log(100), Chain.policy(0.8), "fqe", gamma=0.9, members=1, settings={"fqe": small})
     rows = len(Chain().log(100))

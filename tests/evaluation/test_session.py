@@ -1,5 +1,7 @@
 """One run's questions: what makes it this run, and what is refused before anything is computed."""
 
+from dataclasses import replace
+
 import pytest
 
 from ropeval.errors import UserError
@@ -70,3 +72,56 @@ def test_a_run_is_answered_and_read_back(tmp_path):
         again = run_session(session, folder)
     assert [e.to_json() for e in again] == [e.to_json() for e in first]
     assert [c.policy for c in folder.trust().coverage] == [session.policies[0].name]
+
+
+LEARNED = {
+    "method": ("mean-return", "fqe-clip", "world"),
+    "members": 2,
+    "settings": {
+        "fqe-clip": {"steps": 40, "width": 8},
+        "world": {"steps": 40, "width": 8, "depth": 1, "rollouts": 8, "max_horizon": 20},
+    },
+}
+
+
+def two_policies() -> Session:
+    chain = Chain()
+    return Session(chain.log(20), [chain.policy(0.6), chain.policy(0.9)], make_options(LEARNED))
+
+
+def side_by_side(monkeypatch) -> None:
+    monkeypatch.setattr("ropeval.evaluation.session.sized_for", lambda backend: "gpu")
+
+
+@pytest.mark.training
+def test_on_an_accelerator_two_lanes_come_to_the_same_bits(tmp_path, monkeypatch):
+    def answers(folder):
+        asked = two_policies()
+        with folder.writing(asked.about()):
+            return [replace(one, seconds=0.0).to_json(everything=True) for one in run_session(asked, folder)]
+
+    alone = answers(ResultFolder(tmp_path / "one"))
+    assert two_policies().lanes() == [[0, 1, 2]]
+    side_by_side(monkeypatch)
+    assert two_policies().lanes() == [[2], [0, 1]]
+    assert answers(ResultFolder(tmp_path / "two")) == alone
+    assert len(alone) == 6
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("what", [UserError("not so"), KeyboardInterrupt()])
+def test_where_one_lane_fails_the_other_ends(tmp_path, monkeypatch, what):
+    """And what was finished before is found again."""
+    side_by_side(monkeypatch)
+    asked, folder = two_policies(), ResultFolder(tmp_path / "out")
+
+    def report(number, stage, fraction):
+        if number == 5 and stage == "rollouts":  # of the second policy, when the first one is answered
+            raise what
+
+    with folder.writing(asked.about()), pytest.raises(type(what)):
+        run_session(asked, folder, report)
+    assert folder.kept_estimate(2) is not None
+    assert folder.kept_estimate(5) is None
+    with folder.writing(asked.about(), resume=True):
+        assert len(run_session(asked, folder)) == 6

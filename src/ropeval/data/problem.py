@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import jax
@@ -45,6 +46,7 @@ class Log:
     given: Dataset = field(init=False, repr=False)  # as it was logged
     states: NumberedStates | None = field(init=False, repr=False)
     _made: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    _making: dict[Hashable, Lock] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
@@ -56,9 +58,11 @@ class Log:
         object.__setattr__(self, "horizon", resolved_horizon(self.dataset, self.gamma, self.horizon))
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What depends on the log alone is made for the first policy that needs it, and kept for the others."""
-        if key not in self._made:
-            self._made[key] = make()
+        """What depends on the log alone is made for the first policy that needs it, and kept for the others. Of
+        several threads one makes it, and the others wait."""
+        with self._making.setdefault(key, Lock()):
+            if key not in self._made:
+                self._made[key] = make()
         return self._made[key]
 
     def pairs(self, width: int | None) -> Pairs:

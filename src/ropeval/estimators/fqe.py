@@ -43,6 +43,7 @@ from ropeval.settings import PartConfig
 Settings = dict[str, Any]  # by field
 FAMILY = "fitted Q"
 FEWEST_STEPS = 3_000  # however small the log is
+LOOKS = 3.0  # so often what γ looks ahead can have come through q̄, at least, when training ends
 CURVE_PAIRS = 4096  # initial pairs behind a point of the curve; the final estimate takes all of them
 
 
@@ -67,14 +68,28 @@ class FQEConfig(PartConfig):
     def _given_steps_are_meant(cls, values: Any) -> Any:
         return {"passes": None, **values} if isinstance(values, dict) and "steps" in values else values
 
-    def steps_for(self, rows: int) -> int:
-        """Fewer on a small log, which many passes teach by heart; but q must have time to see as far as γ looks."""
+    def steps_for(self, rows: int, gamma: float, horizon: int | None = None) -> int:
+        """Fewer on a small log; but q̄, which takes 1/τ steps to hand a value one step back in time, must see as far as
+        γ looks: with 5,000 rows of cart-pole and γ = 0.99, `fqe` is off by 37 % after 3,000 steps, by 3 % after 15,000.
+        """
         if self.passes is None:
             return self.steps
-        return min(self.steps, max(FEWEST_STEPS, round(self.passes * rows / self.batch)))
+        ahead = LOOKS * look_ahead(gamma, horizon) / self.tau
+        return min(self.steps, max(FEWEST_STEPS, round(self.passes * rows / self.batch), round(ahead)))
+
+
+def look_ahead(gamma: float, horizon: int | None = None) -> float:
+    """How many steps ahead a value reaches: 1/(1−γ), or as many as count at all."""
+    discounted = np.inf if gamma == 1.0 else 1.0 / (1.0 - gamma)
+    return float(discounted if horizon is None else min(discounted, horizon))
 
 
 class FQEClipConfig(FQEConfig):
+    """Clipped targets bear a faster descent, which comes as near in fewer steps (docs/methods/fqe.md)."""
+
+    steps: PositiveInt = 6_000
+    learning_rate: PositiveFloat = 1e-3
+    tau: PositiveFloat = 0.05
     clip_targets: bool = True
 
 
@@ -96,8 +111,7 @@ PAPER: Settings = {
 }
 
 
-# The default run asks `fqe-clip` about every policy: on a CPU by a small network that learns fast.
-QUICK: Settings = {"steps": 6_000, "learning_rate": 1e-3, "width": 64, "tau": 0.05}
+QUICK: Settings = {"width": 64}  # the default run asks `fqe-clip` about every policy: on a CPU, a small network
 
 # The published deep off-policy evaluation benchmark's: squared error, no clipping of gradients. (Its own bounds are
 # [r_min, r_max]/(1−γ); ours are tighter where episodes are known to end.)
@@ -239,7 +253,8 @@ def train_q(
     if own is not None:
         scaled = scaled.with_own(own)
     hyper = {"learning_rate": run.spread("learning_rate", config.learning_rate)}
-    trained = train(learner, scaled, hyper, config.steps_for(scaled.size), run, bound=problem.reward_bound / scale)
+    steps = config.steps_for(scaled.size, problem.gamma, problem.horizon)
+    trained = train(learner, scaled, hyper, steps, run, bound=problem.reward_bound / scale)
     trained = replace(trained, curves={**trained.curves, "estimate": trained.curves["estimate"] * scale})
     return FittedQ(trained, problem.transitions, value, scale, problem.horizon)
 

@@ -100,7 +100,7 @@ def make_learner(
 def prepare(log: Log, config: FQEHorizonConfig, run: Run) -> LogValue | None:
     """V_b; none where the question ends with the last head."""
     if log.horizon is None:
-        steps = log_value_steps(config.steps_for(len(log.dataset)))
+        steps = log_value_steps(config.steps_for(len(log.dataset), log.gamma))
         return log_value(log, LogValueConfig(steps=steps, batch=config.batch, width=config.width), run)
     if config.horizon not in (None, log.horizon):
         raise UserError(

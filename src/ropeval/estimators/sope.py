@@ -98,7 +98,7 @@ def fit_states(
         "start": jnp.asarray(start, jnp.float32),
     }
     learner = make_learner(config, int(data.rows.x.shape[1]))
-    trained = train(learner, data, hyper, config.steps_for(data.size), run)
+    trained = train(learner, data, hyper, config.steps_for(data.size, problem.gamma), run)
     curves = {name: points for name, points in trained.curves.items() if name != "estimate"}  # w is no value
     scores = np.asarray(data.values(score, trained.state.target, "x"), np.float64)
     return np.logaddexp(0.0, scores), replace(trained, curves=curves)

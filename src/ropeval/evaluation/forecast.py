@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from ropeval.data import Dataset
+from ropeval.data.horizon import resolved_horizon
 from ropeval.data.numbered import numbered_states
 from ropeval.data.problem import DEFAULT_DRAWS, EXACT
 from ropeval.estimators.world import ROLLOUTS, WorldConfig, horizon_for
@@ -97,7 +98,7 @@ class _Counted:
         return new
 
     def _steps(self, config: Any, steps: int) -> int:
-        return int(config.steps_for(len(self.dataset))) if hasattr(config, "steps_for") else steps
+        return _usual_steps(config, self.dataset, self.options) or steps
 
     def _passes(self, part: str, policy: Policy, method: Method) -> float:
         """Through the network, for every row of a batch."""
@@ -169,7 +170,7 @@ def fit_minutes(options: Options, dataset: Dataset, policies: Sequence[Policy]) 
         for method in methods(options):
             for part, config in method.configs.items():
                 if "steps" in type(config).model_fields and "steps" not in steps.get(part, {}) and share != 1.0:
-                    steps.setdefault(part, {})["steps"] = _scaled(config, share, dataset)
+                    steps.setdefault(part, {})["steps"] = _scaled(config, share, dataset, options)
         return options.model_copy(update={"settings": steps, "members": members})
 
     def fits(chosen: Options) -> bool:
@@ -186,13 +187,21 @@ def fit_minutes(options: Options, dataset: Dataset, policies: Sequence[Policy]) 
     return next((chosen for chosen in reversed(tried) if fits(chosen)), tried[0])  # from the largest down
 
 
-def _scaled(config: Any, share: float, dataset: Dataset) -> int:
+def _usual_steps(config: Any, dataset: Dataset, options: Options) -> int | None:
+    """Of a part whose steps follow the log and how far the question looks; None: those of its settings."""
+    if not hasattr(config, "steps_for"):
+        return None
+    gamma = options.gamma
+    return int(config.steps_for(len(dataset), gamma, resolved_horizon(dataset, gamma, options.horizon)))
+
+
+def _scaled(config: Any, share: float, dataset: Dataset, options: Options) -> int:
     """So much of the steps that the part would take; of a small log no more passes than it would."""
     if isinstance(config, WorldConfig):
         sizes = config.sizes(len(dataset), jax.default_backend())
         usual, most = sizes.steps, config.passes * len(dataset) / sizes.batch
     else:
-        usual = config.steps_for(len(dataset)) if hasattr(config, "steps_for") else config.steps
+        usual = _usual_steps(config, dataset, options) or config.steps
         passes, batch = getattr(config, "passes", None), getattr(config, "batch", 256)
         most = np.inf if passes is None else passes * len(dataset) / batch
     return max(min(usual, FEWEST_STEPS), int(min(share * usual, max(usual, most))))

@@ -6,8 +6,10 @@ Nothing is lost when the work is interrupted: `result_folder.py` says how.
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from threading import Event
 from typing import Any
 
 import jax
@@ -28,7 +30,7 @@ from ropeval.evaluation.methods import Applicable, Method, applicable_methods
 from ropeval.evaluation.on_ray import answer_on_ray
 from ropeval.evaluation.options import Options
 from ropeval.evaluation.rank import Truth, rank, scores
-from ropeval.evaluation.result import Estimate, Ranking
+from ropeval.evaluation.result import Coverage, Estimate, Ranking
 from ropeval.evaluation.result_folder import ResultFolder, fingerprint
 from ropeval.evaluation.tune import tune, with_settings
 from ropeval.evaluation.verdict.verdict import give_verdicts
@@ -36,11 +38,13 @@ from ropeval.files import write_text
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.policies import Policy
 from ropeval.policies.policy import draw_actions
+from ropeval.runtime import sized_for
 from ropeval.version import __version__
 
 PROBED = 256  # logged states whose actions stand for a policy that has no hash
 ABSORBED = {"method", "preset", "steps", "minutes", "settings", "columns"}  # told by methods and hashes
 Report = Callable[[int, str, float], None]  # (which estimate, stage, fraction done)
+Lane = Callable[[Report], Iterator[tuple[int, Estimate]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +132,18 @@ class Session:
     def log(self) -> Log:
         return Log(self.dataset, self.options.gamma, horizon=self.options.horizon)
 
-    def problems(self) -> Iterator[tuple[int, Problem]]:
-        """One problem at a time: the arrays of all policies together need not fit into memory."""
-        log = self.log  # what is made of it alone is made once
-        for place, policy in enumerate(self.policies):
-            yield place, log.problem(policy, self.options.seed, self.options.draws)
+    def lanes(self) -> list[list[int]]:
+        """The methods, by their places, in as many lists as are worked on side by side.
+
+        On an accelerator those that prepare something for all policies, and the others: while one list compiles, or
+        asks a policy, the other one computes. A CPU has its cores at work already.
+        """
+        everyone = list(range(len(self.methods)))
+        prepares = [which for which in everyone if self.methods[which].prepares]
+        others = [which for which in everyone if which not in prepares]
+        if not prepares or not others or self.options.tune or sized_for(jax.default_backend()) == "cpu":
+            return [everyone]
+        return [prepares, others]
 
 
 def run_session(
@@ -151,12 +162,50 @@ def run_session(
 
 
 def _answer_here(session: Session, folder: ResultFolder, report: Report | None) -> list[Estimate]:
-    results: list[Estimate] = []
-    for place, problem in session.problems():
-        covered = coverage.measure(problem)
-        folder.keep_coverage(place, covered)
-        for which, method in enumerate(session.methods):
-            number = place * len(session.methods) + which
+    log, lanes = session.log, session.lanes()  # what is made of the log alone is made once, whoever needs it first
+    if len(lanes) == 1:
+        found = dict(_answer_lane(session, folder, log, lanes[0], report))
+    else:
+        found = _side_by_side([partial(_answer_lane, session, folder, log, lane) for lane in lanes], report)
+    return [found[number] for number in sorted(found)]
+
+
+def _side_by_side(lanes: Sequence[Lane], report: Report | None) -> dict[int, Estimate]:
+    """What all lanes find. Where one fails, or Ctrl-C is pressed, the others end at their next report of progress."""
+    stop = Event()
+
+    def told(number: int, stage: str, fraction: float) -> None:
+        if stop.is_set():
+            raise _Stopped
+        if report:
+            report(number, stage, fraction)
+
+    with ThreadPoolExecutor(len(lanes)) as pool:
+        running = [pool.submit(_all_of, lane, told) for lane in lanes]
+        try:
+            return {number: one for lane in as_completed(running) for number, one in lane.result()}
+        except BaseException:
+            stop.set()
+            raise
+
+
+def _all_of(lane: Lane, report: Report) -> list[tuple[int, Estimate]]:
+    return list(lane(report))
+
+
+class _Stopped(Exception):
+    """Because of what another lane, or the user, did."""
+
+
+def _answer_lane(
+    session: Session, folder: ResultFolder, log: Log, lane: Sequence[int], report: Report | None
+) -> Iterator[tuple[int, Estimate]]:
+    """One policy at a time: the arrays of all of them together need not fit into memory."""
+    for place, policy in enumerate(session.policies):
+        problem = log.problem(policy, session.options.seed, session.options.draws)
+        covered = log.once(("coverage", place), partial(_measured, problem, folder, place))
+        for which in lane:
+            method, number = session.methods[which], place * len(session.methods) + which
             estimate = folder.kept_estimate(number)
             if estimate is None:
                 estimate = answer(
@@ -171,8 +220,13 @@ def _answer_here(session: Session, folder: ResultFolder, report: Report | None) 
                 folder.keep_estimate(number, estimate)
             if report:
                 report(number, "done", 1.0)
-            results.append(estimate)
-    return results
+            yield number, estimate
+
+
+def _measured(problem: Problem, folder: ResultFolder, place: int) -> Coverage:
+    covered = coverage.measure(problem)
+    folder.keep_coverage(place, covered)
+    return covered
 
 
 def _tuned(

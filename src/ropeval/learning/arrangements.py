@@ -18,7 +18,7 @@ from ropeval.data.transitions import Transitions
 from ropeval.learning.batches import draw_rows, gather, shown, step_keys
 from ropeval.learning.learner import Hyper, Learner, Metrics
 from ropeval.learning.resample import RowTable, table_axes
-from ropeval.runtime import RUNS_ONCE
+from ropeval.runtime import RUNS_OFTEN, RUNS_ONCE
 
 
 def cores() -> int:
@@ -163,7 +163,7 @@ def _stack(trees: list[Any]) -> Any:
 _chunk_of_one = jax.jit(_train_chunk, static_argnums=(0, 1))
 
 
-@partial(jax.jit, static_argnums=(0, 1), donate_argnums=2)
+@partial(jax.jit, static_argnums=(0, 1), donate_argnums=2, compiler_options=RUNS_OFTEN)
 def _chunk_of_all(
     learner: Learner,
     length: int,

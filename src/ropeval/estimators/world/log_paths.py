@@ -3,6 +3,7 @@
 A column matters by how much V_b changes where it is taken from another logged row.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from ropeval.data import Dataset
 from ropeval.data.streaming import take
 from ropeval.estimators.world.rollouts import Simulator
+from ropeval.runtime import RUNS_ONCE
 
 Doubles = NDArray[np.float64]
 PICTURED = 4  # columns
@@ -66,7 +68,7 @@ def important_columns(world: Simulator, dataset: Dataset) -> NDArray[np.int64]:
     return np.asarray(order[: min(PICTURED, int(varied.sum()))], np.int64)
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=RUNS_ONCE)
 def _changes(world: Simulator, states: Array, others: Array) -> Array:
     """[S] root mean square change of V_b, standardised, with one column of states [n, S] from others [n, S]."""
     mean, std = (jnp.asarray(a)[None] for a in (world.units.state_mean, world.units.state_std))

@@ -12,6 +12,7 @@ catch it. So each replay is done once more from first states that are moved a li
 a replay says nothing about how well the simulator has learned the task.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -25,6 +26,7 @@ from ropeval.data.streaming import take
 from ropeval.estimators.world.network import mean_prediction, predict
 from ropeval.estimators.world.rollouts import Simulator, next_state
 from ropeval.learning.engine import Run
+from ropeval.runtime import RUNS_ONCE
 
 REPLAYED = 64  # episodes
 STEPS = (1, 10, 50, 200)
@@ -94,7 +96,7 @@ def members_asked(run: Run, episodes: int, sound: NDArray[np.bool_]) -> tuple[ND
     return np.broadcast_to(sound[:, None], (len(sound), episodes)), False
 
 
-@jax.jit
+@partial(jax.jit, compiler_options=RUNS_ONCE)
 def _replay(
     world: Simulator, first: Array, logged: Array, actions: Array, weights: Array, open_loop: Array
 ) -> tuple[Array, Array]:

@@ -26,6 +26,7 @@ from ropeval.estimators.world.network import Prediction, disagreement, mean_pred
 from ropeval.estimators.world.units import Units
 from ropeval.policies import Policy
 from ropeval.policies.policy import draw_actions
+from ropeval.runtime import RUNS_OFTEN
 
 Doubles = NDArray[np.float64]
 BEYOND = 5.0  # members may agree where none has been: an action a whole range outside the logged ones counts as this
@@ -125,7 +126,7 @@ def _step_keys(keys: Array, time: Array) -> tuple[Array, Array]:
     return both[:, 0], both[:, 1]
 
 
-@partial(jax.jit, static_argnums=4)
+@partial(jax.jit, static_argnums=4, compiler_options=RUNS_OFTEN)
 def _compiled_chunk(
     world: Simulator, policy: Any, walkers: Walkers, keys: Array, length: int, start: Array
 ) -> tuple[Walkers, Moment]:
