@@ -74,7 +74,9 @@ def test_few_backups_are_severe_and_some_more_a_warning(calm):
     """γ = 0.9 looks ten steps ahead, and episodes end after thirty: 500 steps are ten backups."""
     far, short, enough = (too_short(bootstrapped(calm, steps)) for steps in (50, 800, 3_000))
     assert (far.severity, short.severity, enough) == ("severe", "warning", None)
-    assert "γ = 0.9 looks 10 on average" in far.message
+    assert "see about 1 step ahead; about 90% of what counts (by γ = 0.9, 10 steps on average)" in far.message
+    within = replace(calm.problem, log=replace(calm.problem.log, horizon=5))
+    assert "of what counts (5 steps)" in too_short(replace(bootstrapped(calm, 50), problem=within)).message
     assert "at least 1,300 --steps" in far.advice
     assert far.numbers["backups"] == 1.0
     assert too_short(calm) is None  # nobody bootstraps

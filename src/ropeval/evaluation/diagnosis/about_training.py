@@ -68,12 +68,13 @@ def _of_backups(e: Evidence, made: Backups) -> Short:
     gamma, counted = e.problem.gamma, steps_that_count(e.problem.dataset, e.problem.horizon)
     share = unseen(made.seen, gamma, counted)
     looks = inf if gamma == 1.0 else 1.0 / (1.0 - gamma)
-    asked = f"γ = {gamma:g} looks {looks:.4g} on average" if looks <= counted else f"{counted:.0f} count"
+    asked = f"by γ = {gamma:g}, {looks:.4g} steps on average" if looks <= counted else f"{counted:.0f} steps"
+    far = f"{made.seen:.3g} step" + ("" if f"{made.seen:.3g}" == "1" else "s")
     lacks = ", and its weights must bring the rest" if made.mended else ""
     return Short(
         share,
-        f"{made.training:,} steps of training with τ = {made.tau:g} see steps up to about {made.seen:.3g} ahead, and "
-        f"{asked}: about {share:.0%} of what counts cannot have reached the estimate{lacks}",
+        f"{made.training:,} steps of training with τ = {made.tau:g} see about {far} ahead; about {share:.0%} of what "
+        f"counts ({asked}) cannot have reached the estimate{lacks}",
         _round_up(backups_for(ENOUGH, gamma, counted) * made.training / made.seen),
         {"unseen": share, "backups": made.seen, "ahead": min(looks, counted), "steps": made.training},
     )
