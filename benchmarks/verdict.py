@@ -69,7 +69,11 @@ GRID: dict[Kind, dict[str, tuple[Sequence[float], Sequence[float]]]] = {
 
 
 def fit(dev: Sequence[Case]) -> dict[str, Any]:
-    """The content of table.json. The limits of the simulator come first: the others depend on them."""
+    """The content of table.json. The limits of the simulator come first: the others depend on them.
+
+    What was trained too briefly is judged by reason (`rule.BY_REASON`): no other sign shall learn to tell it.
+    """
+    dev = [case for case in dev if rule.judge(case.estimate.signs, rule.BY_REASON).word == "supported"]
     limits: dict[Kind, dict[str, Limits]] = {}
     own = [case for case in dev if case.simulator is None and "support" in case.estimate.signs]
     limits["simulator"] = _limits("simulator", [(read(case.estimate.signs), case.error) for case in own])

@@ -10,7 +10,7 @@ from ropeval.bench.data.tasks import find_task
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation.result import Estimate
 from ropeval.evaluation.verdict.rule import Kind
-from ropeval.evaluation.verdict.verdict import look
+from ropeval.evaluation.verdict.verdict import is_simulator, look
 
 
 class Case(NamedTuple):
@@ -36,7 +36,7 @@ def cases(rows: pl.DataFrame) -> list[Case]:
         for task, truths in rows.group_by("task").agg(pl.col("truth_discounted").unique()).iter_rows()
     }
     made = [(row, _estimate(row)) for row in rows.iter_rows(named=True)]
-    simulators = {(row["task"], row["policy"]): one for row, one in made if "support" in one.signs}
+    simulators = {(row["task"], row["policy"]): one for row, one in made if is_simulator(one)}
     found = []
     for row, one in made:
         if one.value is None or not one.signs:

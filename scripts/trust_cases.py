@@ -184,10 +184,19 @@ def effective_sample_size() -> Case:
     )
 
 
-def not_converged() -> Case:
+def too_short() -> Case:
+    """A reward of ½ a step: the value is 5. In the first case there are 6 backups: exp(−0.6) of it is missing."""
     return Case(
-        ("fqe, 300 steps with a learning rate of 0.0001", fqe(push(), pull(0.8), 300, learning_rate=1e-4)),
-        ("3,000 such steps", fqe(push(), pull(0.8), 3000, learning_rate=1e-4)),
+        ("fqe, 120 steps with τ = 0.05, the policy pulls by ½: the value is 5", fqe(lever(), always(0.5), 120)),
+        ("800 steps", fqe(lever(), always(0.5), 800)),
+    )
+
+
+def not_converged() -> Case:
+    """600 steps are enough for γ, but not at such a rate."""
+    return Case(
+        ("fqe, 600 steps with a learning rate of 0.00003", fqe(push(), pull(0.8), 600, learning_rate=3e-5)),
+        ("6,000 such steps", fqe(push(), pull(0.8), 6000, learning_rate=3e-5)),
     )
 
 
@@ -257,7 +266,7 @@ def method() -> Case:
 CASES: dict[str, Callable[[], Case]] = {  # by the code of the finding, for which the function is called
     case.__name__.replace("_", "-"): case
     for case in (
-        divergence, out_of_bounds, support, replay, collapse, coverage, effective_sample_size, not_converged,
+        divergence, out_of_bounds, support, replay, collapse, coverage, effective_sample_size, too_short, not_converged,
         bellman_residual, few_episodes, truncation, clock, horizon, disagreement, method,
     )
 }  # fmt: skip

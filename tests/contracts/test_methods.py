@@ -13,6 +13,7 @@ from ropeval.bench.run.study import load_study
 from ropeval.data import make_problem
 from ropeval.encoders import ENCODERS
 from ropeval.estimators import ESTIMATORS
+from ropeval.estimators.fqe import FQEConfig
 from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import available_methods, make_method, parts
@@ -95,6 +96,17 @@ def test_discrete_and_continuous_actions_and_the_same_bits_for_the_same_key(chai
         finite = [value for value in first.replicates if value is not None]
         assert len(set(finite)) == len(finite) or len(set(finite)) > 100
         assert (first.interval is not None) == (first.value is not None and len(finite) > 1)
+
+
+@pytest.mark.parametrize("method", [name for name, entry in ESTIMATORS.items() if issubclass(entry.config, FQEConfig)])
+@pytest.mark.training
+def test_what_learns_from_a_moving_average_tells_how_far_it_has_seen(chain_log, method):
+    """60 steps with τ = 0.02 see a step or two ahead, and γ looks ten."""
+    found = evaluate(chain_log, knowing(Chain().policy(0.8)), method)
+    (told,) = [finding for finding in found.diagnosis if finding.code == "too-short"]
+    assert (told.numbers["steps"], told.numbers["ahead"]) == (60, pytest.approx(10.0))
+    assert 1.2 <= told.numbers["backups"] < 5.0
+    assert (told.severity == "warning") is (method in ("dr", "wdr"))  # whose weights mend what q has not seen
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -21,7 +21,9 @@ def load():
 CASES = load()
 CODES = re.findall(r"^([a-z-]+)  +\S", diagnose.__doc__, re.MULTILINE)[1:]  # below the line with the headings
 # What is trained ends elsewhere on a machine that rounds elsewhere. The rest is the same to the last printed digit.
-TRAINED = {"divergence", "support", "replay", "collapse", "not-converged", "bellman-residual", "disagreement"}
+TRAINED = {
+    "divergence", "support", "replay", "collapse", "too-short", "not-converged", "bellman-residual", "disagreement",
+}  # fmt: skip
 NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?"
 ESTIMATE = re.compile(rf"estimate ({NUMBER}) \(({NUMBER}) … ({NUMBER})\)")
 

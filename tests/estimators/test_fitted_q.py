@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ropeval.data import make_problem
+from ropeval.estimators.estimator import Backups
 from ropeval.estimators.fitted_q import FittedQ
 from ropeval.estimators.fqe import timed_value, value_function
 from ropeval.learning.engine import Trained, member_keys
@@ -21,7 +22,7 @@ def fitted():
     problem = make_problem(Chain().log(5, length=6), Chain.policy(0.8), 0.9, draws=2, horizon=HORIZON)
     nets = jax.vmap(lambda key: MLP(key, problem.transitions.dim + 1, 1, 4, 1))(member_keys(0, 2))
     trained = Trained("fqe", Learned(nets, nets, None), np.zeros(0, int), {}, np.full(2, -1))
-    return FittedQ(trained, problem.transitions, value_function(0.9, HORIZON), 2.0, HORIZON)
+    return FittedQ(trained, problem.transitions, value_function(0.9, HORIZON), 2.0, Backups(1, 0.5), HORIZON)
 
 
 def asked(fitted, member, pairs, left):

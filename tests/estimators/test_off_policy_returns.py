@@ -13,6 +13,7 @@ from ropeval.estimators.off_policy_returns import (
     ReturnsConfig,
     carried,
     coefficients,
+    looked_over,
     make_learner,
     notes_on,
     segment_returns,
@@ -164,3 +165,15 @@ def test_segment_returns_are_those_of_a_plain_loop():
             weight *= d[k] * c[k]
         plain.append(total)
     np.testing.assert_allclose(segment_returns(*map(jnp.asarray, (r, d, v, q, c))), plain, rtol=1e-4)
+
+
+@pytest.mark.parametrize("carry", [0.0, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("gamma", [0.5, 0.99])
+def test_how_far_targets_look_is_how_fast_a_constant_error_goes(gamma, carry):
+    """q̄ is 1 everywhere, where 0 is right: what is left of it in the targets, against what FQE's leave, which is γ."""
+    length = 8
+    ones, nothing = jnp.ones(length), jnp.zeros(length)
+    carried = jnp.full(length, carry).at[-1].set(0.0)
+    left = segment_returns(nothing, gamma * ones, ones, ones, carried)
+    faster = (1.0 - float(left.mean())) / (1.0 - gamma)
+    assert looked_over(gamma * carry, length) == pytest.approx(faster, rel=1e-3)

@@ -72,8 +72,9 @@ def estimate(
     estimated = by_counts(run, weights.episodes.count, averages)
     returns = weighed_returns(problem, weights, run, initial, following)
     return replace(
-        estimated, trained=trained, warnings=weights.warnings, q=fitted, effective=effective, returns=returns
-    )
+        estimated, trained=trained, warnings=weights.warnings, q=fitted, effective=effective, returns=returns,
+        backups=fitted.backups._replace(mended=True),
+    )  # fmt: skip
 
 
 def weighed_returns(

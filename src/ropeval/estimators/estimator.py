@@ -38,6 +38,24 @@ class EffectiveSize(NamedTuple):
     length: float = 1.0  # weighted mean length of an episode, in units of the log's own
 
 
+class Backups(NamedTuple):
+    """How often what was learned by bootstrapping has handed on what it knows.
+
+    A moving average takes over a share τ of what is new at every training step. So n of them come to n·τ backups, one
+    after the other, and each carries what a step earns to the step before it.
+    """
+
+    training: int  # steps of training
+    tau: float
+    ahead: float = 1.0  # logged steps that one backup looks over
+    mended: bool = False  # whether importance weights add what the backups have not brought
+
+    @property
+    def seen(self) -> float:
+        """Steps ahead."""
+        return self.training * self.tau * self.ahead
+
+
 @dataclass(frozen=True, eq=False)
 class Estimated:
     values: Floats  # [M] each from the member's own log, or [1] from the log as it is where nothing is random
@@ -46,6 +64,7 @@ class Estimated:
     replicates: Floats | None = None  # [B] from resampled logs; None: the members are the replicates
     q: ActionValues | None = None
     effective: EffectiveSize | None = None
+    backups: Backups | None = None  # of what bootstraps from a moving average of itself
     extras: dict[str, Any] = field(default_factory=dict)  # what the method tells about its own answer, as in JSON
     returns: tuple[Floats, Floats] | None = None  # [n] what an episode may earn, and [n] how much each weighs
     value: float | None = None  # the estimate, where the members together know more than the mean of each on its own

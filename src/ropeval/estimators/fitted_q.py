@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 
 from ropeval.arrays import Floats, Integers
 from ropeval.data import Transitions, expected
+from ropeval.estimators.estimator import Backups
 from ropeval.learning.engine import Trained
 
 Value = Callable[[Any, Array], Array]  # (model, features of pairs) -> their values
@@ -32,6 +33,7 @@ class FittedQ:
     transitions: Transitions
     value: Value
     scale: float  # the unit of reward that it was trained in
+    backups: Backups
     horizon: int | None = None
 
     @property

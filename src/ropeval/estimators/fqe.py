@@ -33,9 +33,9 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt, model_validat
 from ropeval.arrays import Floats
 from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.data.bounds import value_bounds
-from ropeval.estimators.estimator import Estimated, Estimator, averaged
+from ropeval.estimators.estimator import Backups, Estimated, Estimator, averaged
 from ropeval.estimators.fitted_q import FittedQ, Value
-from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
+from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
 from ropeval.learning.networks import MLP, Precision
 from ropeval.learning.optimise import Learned, Loss, descending, huber
 from ropeval.settings import PartConfig
@@ -246,8 +246,13 @@ def train_q(
     value: Value,
     scale: float,
     own: Float[Floats, "M N"] | None = None,
+    ahead: float = 1.0,
 ) -> FittedQ:
-    """Train a q of this family for every member, in units of `scale`; `own`: the members' own numbers of every row."""
+    """Train a q of this family for every member, in units of `scale`.
+
+    own     the members' own numbers of every row
+    ahead   logged steps that a target looks over, on average
+    """
     # Rewards are scaled in the data and not in the program, so that one compiled program serves all logs.
     scaled = problem.transitions.with_reward(problem.transitions.rows.reward / scale)
     if own is not None:
@@ -256,13 +261,17 @@ def train_q(
     steps = config.steps_for(scaled.size, problem.gamma, problem.horizon)
     trained = train(learner, scaled, hyper, steps, run, bound=problem.reward_bound / scale)
     trained = replace(trained, curves={**trained.curves, "estimate": trained.curves["estimate"] * scale})
-    return FittedQ(trained, problem.transitions, value, scale, problem.horizon)
+    return FittedQ(trained, problem.transitions, value, scale, backups_of(trained, config, ahead), problem.horizon)
+
+
+def backups_of(trained: Trained, config: FQEConfig, ahead: float = 1.0) -> Backups:
+    return Backups(int(trained.steps[-1]), config.tau, ahead)
 
 
 def estimate(problem: Problem, config: FQEConfig, run: Run) -> Estimated:
     """Mean of every member's q̄ over the initial states and the policy's actions there."""
     fitted = fit_q(problem, config, run)
-    return averaged(run, fitted.on_initial(), trained=(fitted.trained,), q=fitted)
+    return averaged(run, fitted.on_initial(), trained=(fitted.trained,), q=fitted, backups=fitted.backups)
 
 
 def _entry(name: str, config: type[FQEConfig], summary: str, paper: Settings = PAPER, **presets: Settings) -> Estimator:

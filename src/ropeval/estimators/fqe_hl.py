@@ -107,7 +107,7 @@ def estimate(problem: Problem, config: FQEHLConfig, run: Run) -> Estimated:
     low, high, *_ = spanned
     learner = make_learner(config, problem.transitions.dim, spanned)
     fitted = train_q(problem, config, run, learner, value_function(low, high, config.bins), scale)
-    found = averaged(run, fitted.on_initial(), trained=(fitted.trained,), q=fitted)
+    found = averaged(run, fitted.on_initial(), trained=(fitted.trained,), q=fitted, backups=fitted.backups)
     place = (float(np.nanmean(found.values)) / scale - low) / (high - low)
     notes: tuple[str, ...] = ()
     if not NEAR_THE_EDGE < place < 1 - NEAR_THE_EDGE:

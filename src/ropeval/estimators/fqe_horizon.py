@@ -123,7 +123,8 @@ def estimate(problem: Problem, config: FQEHorizonConfig, run: Run, tail: LogValu
         notes = (f"{beyond:.0%} of the discounted horizon lies beyond {heads} steps, where the log's own value speaks",)
     trained = (fitted.trained,) if tail is None else (tail.trained, fitted.trained)
     extras = {"horizon": heads, "beyond": beyond}
-    return averaged(run, fitted.on_initial(), trained=trained, warnings=notes, q=fitted, extras=extras)
+    told = {"trained": trained, "warnings": notes, "q": fitted, "backups": fitted.backups, "extras": extras}
+    return averaged(run, fitted.on_initial(), **told)
 
 
 FQE_HORIZON = Estimator(

@@ -128,7 +128,9 @@ def estimate(problem: Problem, config: DoublyRobustConfig, run: Run, behaviour: 
     trained, effective = (*weights.trained, fitted.trained), effective_sample(weights, per_decision=True)
     values = np.array([each.value for each in blends])
     extras = {"share_of_q": shown, "share_of_wdr": float(np.mean([each.x[-1] for each in blends]))}
-    return Estimated(values, trained, weights.warnings, q=fitted, effective=effective, extras=extras)
+    return Estimated(
+        values, trained, weights.warnings, q=fitted, effective=effective, extras=extras, backups=fitted.backups
+    )
 
 
 MAGIC = Estimator(

@@ -31,6 +31,7 @@ from pydantic import Field, PositiveInt
 from ropeval.arrays import Floats
 from ropeval.data import Dataset, Problem, Rows, expected
 from ropeval.data.needs import PROBABILITIES, PROPENSITIES, Need
+from ropeval.data.returns import discounted_steps
 from ropeval.estimators.behaviour import Behaviour, FitsBehaviour
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
 from ropeval.estimators.fitted_q import FittedQ
@@ -144,7 +145,8 @@ def estimate(
     mean = float(traces.mean())
     notes = notes_on(kind, problem, config, behaviour, mean)
     extras = {"mean_trace": config.lam * mean}
-    return averaged(run, fitted.on_initial(), trained=trained, warnings=notes, q=fitted, extras=extras)
+    told = {"trained": trained, "warnings": notes, "q": fitted, "backups": fitted.backups, "extras": extras}
+    return averaged(run, fitted.on_initial(), **told)
 
 
 def fit_returns(problem: Problem, config: ReturnsConfig, run: Run, carry: Float[Floats, "M N"]) -> FittedQ:
@@ -156,7 +158,17 @@ def fit_returns(problem: Problem, config: ReturnsConfig, run: Run, carry: Float[
     scale = reward_unit(problem, config)
     learner = make_learner(plain, problem.transitions.dim, problem.gamma, *clip_bounds(problem, config, scale))
     own = np.broadcast_to(carry, (run.members, carry.shape[1]))  # one for all where none was fitted
-    return train_q(problem, config, run, learner, value_function(problem.gamma), scale, own)
+    ahead = looked_over(problem.gamma * float(carry.mean()), segment)
+    return train_q(problem, config, run, learner, value_function(problem.gamma), scale, own, ahead)
+
+
+def looked_over(carried: float, segment: int) -> float:
+    """Logged steps that a target looks over, on average over the places in a segment; `carried`: γ·c.
+
+    With k steps to the end of the segment, a constant error of q̄ shrinks to 1 − (1−γ)·Σ_{i<k} (γc)^i of itself; that of
+    FQE to 1 − (1−γ).
+    """
+    return float(np.mean(discounted_steps(carried, np.arange(1, segment + 1))))
 
 
 def _longest(dataset: Dataset) -> int:

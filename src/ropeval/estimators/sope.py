@@ -30,7 +30,7 @@ from ropeval.data import Problem, Rows, Transitions
 from ropeval.estimators.behaviour import Behaviour
 from ropeval.estimators.doubly_robust import DoublyRobustConfig
 from ropeval.estimators.estimator import EffectiveSize, Estimated, Estimator
-from ropeval.estimators.fqe import td_learner
+from ropeval.estimators.fqe import backups_of, td_learner
 from ropeval.estimators.importance import WPDIS, cut_off_note, weighted_per_decision
 from ropeval.estimators.importance_weights import Counts, Episodes, Weights, make_weights, prepare
 from ropeval.estimators.log_value import STATES_HELD
@@ -156,7 +156,8 @@ def estimate(problem: Problem, config: SOPEConfig, run: Run, behaviour: Behaviou
     effective = EffectiveSize(float(np.median(sizes)), per_decision=False, mean=float(np.median(means)))
     notes = (*weights.warnings, *beyond_note(problem))
     extras = {"mean_state_weight": float(np.median(states.mean(axis=1)))}
-    return Estimated(values, (*weights.trained, trained), notes, effective=effective, extras=extras)
+    told = (*weights.trained, trained), notes
+    return Estimated(values, *told, effective=effective, extras=extras, backups=backups_of(trained, config))
 
 
 def beyond_note(problem: Problem) -> tuple[str, ...]:

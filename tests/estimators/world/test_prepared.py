@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ropeval.estimators.world.prepared import UNFINISHED, log_returns
+from ropeval.estimators.world.prepared import UNFINISHED, _missed, _unforeseen, log_returns
 from tests.estimators.world.logs import QUICK, SMALL, log_of, resampled, simulator_of
 from tests.problems import LinearQuadratic
 from tests.tiny import tiny_log
@@ -59,6 +60,17 @@ def test_noise_is_found_where_there_is_some(noise, noisy):
     drawn = np.asarray(world.simulator.noise) * np.asarray(world.simulator.units.change_std)
     np.testing.assert_allclose(drawn.std(axis=1), noise, rtol=0.15)  # of both members and of their mean
     np.testing.assert_allclose(drawn.mean(axis=1), 0, atol=1e-5)
+
+
+def test_choices_are_foreseen_as_far_as_chances_say_more_than_how_often_values_come():
+    """Two choices, four rows: the first is known, of the second nothing but how often each of its values comes."""
+    numbers = np.array([[0, 0], [1, 0], [0, 0], [1, 1]], np.float32)
+    chances = [([1.0 - known, known], [0.75, 0.25]) for known in numbers[:, 0]]
+    missed = [
+        _missed([jnp.array(one) for one in own], jnp.array(came)) for own, came in zip(chances, numbers, strict=True)
+    ]
+    assert _unforeseen(np.stack(missed), numbers) == pytest.approx([0.0, 1.0])
+    assert _unforeseen(np.zeros((4, 1)), numbers[:, :0]) == []
 
 
 def test_a_broken_member_has_no_say():

@@ -36,7 +36,7 @@ def test_every_finding_has_a_sentence_and_says_what_to_do(calm):
         assert len(found.advice) > 10
         assert found.numbers
         assert found.code in (sys.modules[diagnose.__module__].__doc__ or "")
-    assert len(CHECKS) == 13
+    assert len(CHECKS) == 14
 
 
 def estimate(policy, method, low, high):

@@ -49,6 +49,17 @@ def test_what_diverged_is_no_answer():
     assert choose(estimate("world", None), estimate("mean-return", 2.0)).value == 2.0
 
 
+def test_what_was_hardly_trained_does_not_count_beside_what_was():
+    """It is calm, and by its precision would count for nearly everything."""
+    brief = estimate("fqe", 5.0, spread=0.0001, short=0.9)
+    assert choose(world(5.0), brief).methods == {"world": 1.0}
+    assert set(choose(world(5.0), brief, estimate("fqe-clip", 5.0)).methods) == {"world", "fqe-clip"}
+    calm = estimate("fqe", 5.0, spread=0.001, outside=0.0)
+    assert choose(world(9.0, short=0.9), calm).methods == {"fqe": 1.0}
+    assert choose(world(9.0, short=0.9)).methods == {"world": 1.0}  # there is no other
+    assert choose(world(9.0, short=0.9)).verdict.word == "guess"
+
+
 def test_every_policy_has_its_own():
     found = answers([world(5.0), estimate("fqe", 4.0, policy="other")])
     assert [(one.policy, one.value) for one in found] == [("new", 5.0), ("other", 4.0)]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ropeval.evaluation.verdict.rule import SAID, WORDS, Limits, judge, reason, table, worse
+from ropeval.evaluation.verdict.rule import BY_REASON, SAID, WORDS, Limits, judge, reason, table, worse
 
 LIMITS = {"spread": Limits(0.1, 0.3), "beyond": Limits(0.0, 1.0)}
 
@@ -35,6 +35,13 @@ signs = st.fixed_dictionaries({"spread": st.floats(0, 2), "beyond": st.floats(0,
 def test_a_larger_sign_never_makes_a_better_verdict(seen, more, which):
     larger = seen | {which: seen[which] + more}
     assert worse(judge(seen, LIMITS).word, judge(larger, LIMITS).word) == judge(larger, LIMITS).word
+
+
+def test_limits_by_reason_are_no_part_of_the_table_that_is_fitted():
+    for name, limits in BY_REASON.items():
+        assert all(name not in fitted for fitted in table().limits.values())
+        assert 0.0 < limits.harmless < limits.guess
+        assert reason(name, 0.5)
 
 
 def test_the_frozen_table_is_whole():

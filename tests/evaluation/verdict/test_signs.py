@@ -7,7 +7,7 @@ import pytest
 
 from ropeval.data import make_problem
 from ropeval.data.bounds import ANYTHING
-from ropeval.estimators.estimator import EffectiveSize, Estimated
+from ropeval.estimators.estimator import Backups, EffectiveSize, Estimated
 from ropeval.evaluation.conclude import Conclusion
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.earned import Earned
@@ -50,6 +50,17 @@ def test_signs_that_a_method_does_not_have_are_left_out(evidence):
     weighted = replace(evidence, estimated=replace(evidence.estimated, effective=EffectiveSize(7.0, True, 0.5)))
     assert read_signs(weighted, said(0.3))["effective"] == 7.0
     assert read_signs(weighted, said(0.3))["weight"] == 0.5
+
+
+def test_training_that_was_too_short_is_a_sign_unless_weights_mend_it(evidence):
+    def short(backups):
+        seen = replace(evidence, estimated=replace(evidence.estimated, backups=backups))
+        return read_signs(seen, said(0.3)).get("short")
+
+    assert short(None) is None
+    assert short(Backups(50, 0.02)) > 0.8
+    assert short(Backups(5_000, 0.02)) < 0.01
+    assert short(Backups(50, 0.02, mended=True)) is None
 
 
 def test_a_simulator_is_judged_by_its_worst_replay(evidence):

@@ -63,6 +63,30 @@ def test_what_has_no_value_has_no_verdict_and_results_are_read_back():
     assert Estimate.from_json(one.to_json()).verdict == one.verdict
 
 
+def test_what_was_trained_far_too_briefly_is_a_guess_whoever_agrees():
+    calm = {"spread": 0.001, "outside": 0.0}
+    alone = [estimate("fqe", 5.0, short=short, **calm) for short in (0.05, 0.2, 0.5)]
+    assert [words(one)[0] for one in alone] == ["partly", "partly", "guess"]
+    (one,) = give_verdicts(alone[-1:])
+    assert one.verdict.reason.startswith("training was too short: about 50%")
+    beside = [words(world(5.0), estimate("fqe", 5.0, short=short))[1] for short in (0.05, 0.2, 0.5)]
+    assert beside == ["supported", "partly", "guess"]
+    simulators = [words(world(5.0, short=short))[0] for short in (0.05, 0.2, 0.5)]
+    assert simulators == ["supported", "partly", "guess"]
+
+
+def test_nobody_is_held_against_a_simulator_that_was_hardly_trained():
+    calm = {"spread": 0.001, "outside": 0.0}
+    untrained = world(9.0, short=0.9)
+    assert words(untrained, estimate("fqe", 5.0, **calm)) == ["guess", "partly"]  # as without it
+    assert words(untrained, world(5.0), estimate("fqe", 5.0)) == ["guess", "supported", "supported"]
+
+
+def test_earlier_results_do_not_have_the_sign_and_are_judged_as_before():
+    assert "short" not in world(5.0).signs
+    assert words(world(5.0), estimate("fqe", 5.0)) == ["supported", "supported"]
+
+
 def test_weights_are_judged_by_how_many_episodes_they_leave_and_not_by_their_share():
     """A policy that always shows the same of five items leaves a fifth of a log of even ones: enough, if it is long."""
     long, short = (estimate("wis", 5.0, episodes=5.0 * n, effective=n, weight=1.0) for n in (1000.0, 4.0))

@@ -163,6 +163,8 @@ def about(world: World, said: Answer) -> dict[str, Any]:
         "simulated": said.simulated,
         "log_value": said.log_value,
         "network": str(world.sizes),
+        "steps": world.sizes.steps,
+        "unexplained": world.unexplained,
         "noisy_columns": list(world.noisy),
         "stochastic": world.stochastic,
         "noisy_rewards": world.reward_noise is not None,

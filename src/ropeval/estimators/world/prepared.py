@@ -5,6 +5,7 @@ seen then tell what its predictions are worth: which changes are noise, how far 
 logged episodes, replayed with their own actions, earn in the simulator what they earned in the log.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -49,6 +50,7 @@ class World:
     sizes: Sizes
     noisy: tuple[int, ...]  # columns whose changes are drawn with noise
     reward_noise: RewardNoise | None  # where rewards scatter
+    unexplained: float  # share of what happens on held-out rows that the simulator does not foresee
     replays: tuple[Replay, ...]
     paths: LogPaths  # what the log shows of what rollouts show
 
@@ -91,7 +93,9 @@ def build(
     noisy = tuple(column for column, is_ in zip(units.moving, look.noisy, strict=True) if is_)
     replays = replay_log(simulator, dataset, run, open_loop=not (noisy or units.values))
     paths = log_paths(dataset, columns, shown)
-    return World(simulator, (trained, value_trained), good, sizes, noisy, look.reward_noise, replays, paths)
+    return World(
+        simulator, (trained, value_trained), good, sizes, noisy, look.reward_noise, look.unexplained, replays, paths
+    )
 
 
 def log_value_steps(steps: int) -> int:
@@ -176,6 +180,7 @@ class Look(NamedTuple):
     noise: Floats  # [M + 1, P, D] residuals of rows that a member has not seen, the joint prediction's last
     noisy: NDArray[np.bool_]  # [D]
     reward_noise: RewardNoise | None
+    unexplained: float  # of the variance, 0–1
 
 
 def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dataset: Dataset, run: Run) -> Look:
@@ -185,21 +190,40 @@ def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dat
     unseen = _unseen(dataset, run, rows) & sound
     asked = np.where(unseen.any(axis=0), unseen, sound)  # of a row that all have seen, all are asked
     share = jnp.asarray(asked / np.maximum(1, asked.sum(axis=0)), jnp.float32)
-    apart, residual, variance, reward = _compare(nets, weights, units, some.x, some.next_x[:, 0], share)
+    apart, residual, variance, reward, missed = _compare(nets, weights, units, some.x, some.next_x[:, 0], share)
     usual = np.maximum(np.quantile(np.asarray(apart), USUAL, axis=0), LEAST_APART).astype(np.float32)
     goes_on = ~dataset.terminations[rows]
     rewards = _reward_noise(np.asarray(reward, np.float64), np.asarray(some.reward, np.float64), goes_on, units)
     silent = np.zeros((run.members + 1, 1, len(units.moving)), np.float32)
-    if not units.moving or not goes_on.any():
-        return Look(usual, silent, np.zeros(len(units.moving), bool), rewards)
-    left = (np.asarray(residual)[goes_on] ** 2).mean(axis=0)
+    of_reward = float(((np.asarray(reward)[:, 0] - np.asarray(some.reward)) ** 2).mean())
+    if not goes_on.any():
+        return Look(usual, silent, np.zeros(len(units.moving), bool), rewards, min(1.0, of_reward))
+    left = (np.asarray(residual)[goes_on] ** 2).mean(axis=0)[: len(units.moving)]
+    of_choices = _unforeseen(np.asarray(missed)[goes_on], np.asarray(some.next_x)[goes_on, 0, len(units.moving) :])
+    state = np.minimum(1.0, [*left, *of_choices])
+    unexplained = max(min(1.0, of_reward), float(state.mean()) if len(state) else 0.0)
+    if not units.moving:
+        return Look(usual, silent, np.zeros(0, bool), rewards, unexplained)
     noisy = (left > NOISY) & (left > NOISE_OVER_ERROR * np.asarray(variance)[goes_on].mean(axis=0))
     if not noisy.any():
-        return Look(usual, silent, noisy, rewards)
+        return Look(usual, silent, noisy, rewards, unexplained)
     drawn = np.flatnonzero(goes_on)[:: max(1, int(goes_on.sum()) // POOL)]
     own = np.asarray(_own_residuals(nets, units, some.x[drawn], some.next_x[drawn, 0]))  # [M, p, D]
     pools = [_pool(one[new] if new.any() else one, noisy) for one, new in zip(own, unseen[:, drawn], strict=True)]
-    return Look(usual, np.stack([*pools, _pool(np.asarray(residual)[drawn], noisy)]), noisy, rewards)
+    pools.append(_pool(np.asarray(residual)[drawn], noisy))
+    return Look(usual, np.stack(pools), noisy, rewards, unexplained)
+
+
+def _unforeseen(missed: Floats, numbers: Floats) -> list[float]:
+    """Of every choice: squared errors of its chances [n, choices], as a share of those of how often each value comes.
+
+    `numbers` [n, choices] says which value came.
+    """
+    found = []
+    for errors, came in zip(missed.T, numbers.T, strict=False):  # without a choice there are no numbers
+        often = np.unique(came, return_counts=True)[1] / len(came)
+        found.append(float(errors.mean()) / max(1.0 - float((often**2).sum()), 1e-12))
+    return found
 
 
 def _reward_noise(told: Doubles, logged: Doubles, goes_on: NDArray[np.bool_], units: Units) -> RewardNoise | None:
@@ -234,7 +258,7 @@ def _unseen(dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> NDArray[np.b
 @partial(jax.jit, compiler_options=RUNS_ONCE)
 def _compare(nets: Any, weights: Array, units: Units, x: Array, outcome: Array, asked: Array) -> tuple[Array, ...]:
     """Of rows [n]: disagreement [n, 3], residual and members' variance of the changes [n, D] (D = 0: one zero), and
-    of the reward its mean and the members' variance [n, 2].
+    of the reward its mean and the members' variance [n, 2]; of the choices' chances the squared error [n, choices].
 
     `asked` [M, n]: weights of the members whose mean the residual is taken from.
     """
@@ -243,10 +267,20 @@ def _compare(nets: Any, weights: Array, units: Units, x: Array, outcome: Array, 
         x, outcome, own = given
         every: Prediction = jax.vmap(lambda net: predict(net, units, x))(nets)
         reward = jnp.stack([own @ every.reward, weights @ (every.reward - weights @ every.reward) ** 2])
+        missed = _missed([own @ each for each in every.chances], outcome[len(units.moving) :])
         if not units.moving:
-            return disagreement(every, weights), jnp.zeros(1), jnp.zeros(1), reward
+            return disagreement(every, weights), jnp.zeros(1), jnp.zeros(1), reward, missed
         change = own @ every.change
         spread = weights @ (every.change - (weights @ every.change)[None]) ** 2
-        return disagreement(every, weights), outcome[: len(units.moving)] - change, spread, reward
+        return disagreement(every, weights), outcome[: len(units.moving)] - change, spread, reward, missed
 
     return jax.lax.map(one, (x, outcome, asked.T), batch_size=BLOCK)
+
+
+def _missed(chances: Sequence[Array], numbers: Array) -> Array:
+    """[choices] squared errors of the chances of the values, given which of them came (no choice: one zero)."""
+    each = [
+        ((jax.nn.one_hot(came, len(given)) - given) ** 2).sum()
+        for given, came in zip(chances, numbers.astype(int), strict=True)
+    ]
+    return jnp.stack(each) if each else jnp.zeros(1)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ropeval.arrays import Booleans, Floats, Integers
+from ropeval.evaluation.diagnosis.about_training import too_short
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.earned import earned_by
 from ropeval.evaluation.result import Finding
@@ -112,7 +113,7 @@ def replay(e: Evidence) -> Finding | None:
 
 def not_converged(e: Evidence) -> Finding | None:
     """The estimate's drift over the last quarter of its training, against its size."""
-    if e.value is None:
+    if e.value is None or too_short(e) is not None:  # which says why it moves, and how many steps would do
         return None
     for run in e.trained.values():
         if "estimate" not in run.curves or not e.used.any():
@@ -180,7 +181,7 @@ def bellman_residual(e: Evidence) -> Finding | None:
             "warning",
             f"q has learned its episodes by heart: its Bellman residual is {held_out:.3g} on unseen and {seen:.3g} on "
             "seen ones",
-            "use fewer --steps, a smaller width, or more data",
+            "use a smaller width, or more data" if too_short(e) else "use fewer --steps, a smaller width, or more data",
             numbers,
         )
     return None

@@ -8,6 +8,7 @@ replay                  logged episodes do not earn in a simulator what they ear
 collapse                the representation hardly tells states apart
 coverage                the policy does what the log does not show
 effective-sample-size   always, with importance weights; a warning where a few episodes decide, or weights look wrong
+too-short               training was too short to see as far as γ looks, or to know chance from what was not learned
 not-converged           the estimate still moved over the last quarter of its training
 bellman-residual        q does not fit the episodes that its member has not seen
 few-episodes            there are too few episodes to resample
@@ -23,7 +24,7 @@ from dataclasses import replace
 
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation.conclude import Conclusion
-from ropeval.evaluation.diagnosis import about_features, about_fit, about_log
+from ropeval.evaluation.diagnosis import about_features, about_fit, about_log, about_training
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.fit import Fitted
 from ropeval.evaluation.methods import Method
@@ -38,6 +39,7 @@ CHECKS: tuple[Callable[[Evidence], Finding | None], ...] = (
     about_features.collapse,
     about_log.coverage,
     about_log.effective_sample_size,
+    about_training.too_short,
     about_fit.not_converged,
     about_fit.bellman_residual,
     about_log.few_episodes,

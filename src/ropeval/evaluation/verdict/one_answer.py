@@ -1,8 +1,8 @@
 """The one number to go by for a policy, chosen without truth from all estimates of a run.
 
-The simulator's, where one was asked. A q that was learned by bootstrapping errs in other ways, so where the two do not
-contradict each other (they are closer than two standard errors of their difference), both count, each by its precision
-(of several such q the first that was asked for):
+The simulator's, where one was asked, and not trained far too briefly. A q that was learned by bootstrapping errs in
+other ways, so where the two do not contradict each other (they are closer than two standard errors of their
+difference), both count, each by its precision (of several such q the first that was asked for):
 
     V̂ = Σ V̂_i/σ_i² / Σ 1/σ_i²,      σ_i from resampled logs
 
@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ropeval.evaluation.result import BASELINES, FITTED_Q, Estimate, Verdict
-from ropeval.evaluation.verdict.rule import WORDS
+from ropeval.evaluation.verdict.rule import WORDS, untrained
+from ropeval.evaluation.verdict.verdict import is_simulator
 
 CONTRADICTION = 2.0  # standard errors of the difference
 
@@ -37,7 +38,7 @@ class Answer:
 def one_answer(estimates: Sequence[Estimate]) -> Answer | None:
     """Of one policy; None where no method has an estimate."""
     known = [one for one in estimates if one.value is not None]
-    simulator = next((one for one in known if "support" in one.signs), None)
+    simulator = next((one for one in known if is_simulator(one)), None)
     if simulator is not None:
         return _blend([simulator, *[one for one in known if _confirms(one, simulator)][:1]])  # two q err alike
     if not known:
@@ -59,8 +60,8 @@ def as_answer(one: Estimate) -> Answer:
 
 
 def _confirms(one: Estimate, simulator: Estimate) -> bool:
-    """Whether it is a learned q that says the same."""
-    if one is simulator or one.family != FITTED_Q:
+    """Whether it is a learned q that says the same. One that was hardly trained is calm, and would count for much."""
+    if one is simulator or one.family != FITTED_Q or untrained(one.signs):
         return False
     assert one.value is not None
     assert simulator.value is not None

@@ -9,6 +9,7 @@ episodes    how many the log has
 lost        share of the members that diverged or cannot be right
 effective   effective number of episodes behind importance weights, and `weight`, the mean weight, which should be 1
 support, fallback, apart    of a simulator (`estimators/world/support.py`), and
+short       share of what counts that cannot have been learned, since training was too short (`about_training.py`)
 replay      how far it is off when logged episodes are replayed in it, in standard deviations of their returns
 
 A sign that a method does not have is left out.
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ropeval.evaluation.conclude import Conclusion
+from ropeval.evaluation.diagnosis.about_training import mended, shortness
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.earned import earned_by
 
@@ -39,6 +41,7 @@ def read_signs(e: Evidence, said: Conclusion) -> Signs:
         "outside": e.coverage.outside if e.coverage else None,
         "episodes": float(e.problem.dataset.num_episodes),
         "lost": float((said.diverged | said.left_out).mean()),
+        "short": None if (short := shortness(e)) is None or mended(e) else short.share,
         **_weights(e),
         **_simulator(e.estimated.extras),
     }

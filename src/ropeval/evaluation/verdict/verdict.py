@@ -5,7 +5,18 @@ from dataclasses import replace
 from math import log
 
 from ropeval.evaluation.result import BASELINES, Estimate, Verdict
-from ropeval.evaluation.verdict.rule import BEST, Judged, Kind, Word, judge, reason, table, worse
+from ropeval.evaluation.verdict.rule import (
+    BEST,
+    BY_REASON,
+    Judged,
+    Kind,
+    Word,
+    judge,
+    reason,
+    table,
+    untrained,
+    worse,
+)
 
 LEAST = 1e-12  # weights may all be 0
 CLEAR: dict[Kind, str] = {
@@ -19,11 +30,16 @@ CLEAR: dict[Kind, str] = {
 
 def give_verdicts(estimates: Sequence[Estimate]) -> list[Estimate]:
     """The same estimates, each with its verdict."""
-    simulators: dict[str, Estimate] = {}  # the first of each policy
+    simulators: dict[str, Estimate] = {}  # the first of each policy that was trained
     for one in estimates:
-        if "support" in one.signs and one.value is not None:
+        if is_simulator(one):
             simulators.setdefault(one.policy, one)
     return [replace(one, verdict=verdict_on(one, simulators.get(one.policy))) for one in estimates]
+
+
+def is_simulator(one: Estimate) -> bool:
+    """Whether others can be held against it."""
+    return "support" in one.signs and one.value is not None and not untrained(one.signs)
 
 
 def verdict_on(estimate: Estimate, simulator: Estimate | None) -> Verdict | None:
@@ -50,7 +66,8 @@ def look(estimate: Estimate, simulator: Estimate | None) -> tuple[Kind, Judged]:
     if "support" in estimate.signs:
         return "simulator", _judge("simulator", estimate.signs)
     if simulator is not None:
-        own = judge({"contradicted": apart(estimate, simulator)}, table().limits["beside"])
+        seen = read(estimate.signs) | {"contradicted": apart(estimate, simulator)}
+        own = judge(seen, BY_REASON | table().limits["beside"])
         bound = _judge("simulator", simulator.signs).word
         return "beside", own._replace(word=worse(own.word, bound))
     kind: Kind = "blind" if estimate.family == BASELINES else "weights" if "effective" in estimate.signs else "alone"
@@ -65,7 +82,7 @@ def apart(estimate: Estimate, simulator: Estimate) -> float:
 
 def _judge(kind: Kind, signs: Mapping[str, float]) -> Judged:
     best: Word = BEST.get(kind, "supported")
-    return judge(read(signs), table().limits.get(kind, {}), best)
+    return judge(read(signs), BY_REASON | table().limits.get(kind, {}), best)
 
 
 def read(signs: Mapping[str, float]) -> dict[str, float]:
