@@ -11,7 +11,7 @@ from ropeval.bench.run import local
 from ropeval.bench.run.store import Store
 from ropeval.bench.run.study import Study, load_study
 from ropeval.bench.run.unit import run_unit
-from ropeval.cli.bench_run import complaints
+from ropeval.cli.bench_run import _narrowed, complaints
 from ropeval.cli.main import main
 from tests.bench.played_here import HERE
 from tests.bench.run.toy_study import TASKS, call, collected
@@ -106,6 +106,12 @@ def test_bad_input_is_one_line(arguments, words, tmp_path, monkeypatch, capsys):
     assert "\n" not in said
     assert words in said
     assert not list(tmp_path.iterdir())
+
+
+def test_a_pattern_names_the_tasks_of_the_study_alone():
+    """suite/cartpole-* fits logs of other sizes, too, which suite.toml does not have."""
+    study = _narrowed(Path("suite.toml"), ["suite/cartpole-*", "suite/cartpole-weak-20k"], None, None, None)
+    assert study.tasks == ["suite/cartpole-weak-20k", "suite/cartpole-mixture-5k", "suite/cartpole-epsilon-100k"]
 
 
 def test_a_task_without_its_policies_is_skipped_and_the_rest_is_run(tmp_path, tmp_path_factory, monkeypatch, capsys):

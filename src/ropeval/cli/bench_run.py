@@ -162,11 +162,14 @@ def _narrowed(
     study = load_study(path)
     changes: dict[str, Any] = {}
     if tasks:
-        allowed = [task.name for task in find_tasks(study.tasks)]
-        changes["tasks"] = [task.name for task in find_tasks(tasks)]
-        outside = [name for name in changes["tasks"] if name not in allowed]
-        if outside:
-            raise UserError(f"--tasks: {unknown_name('task of this study', outside[0], allowed)}")
+        allowed, chosen = [task.name for task in find_tasks(study.tasks)], dict[str, None]()
+        for word in tasks:
+            named = [task.name for task in find_tasks([word])]
+            inside = [name for name in named if name in allowed]  # a pattern may fit other tasks, too
+            if not inside:
+                raise UserError(f"--tasks: {unknown_name('task of this study', named[0], allowed)}")
+            chosen |= dict.fromkeys(inside)
+        changes["tasks"] = list(chosen)
     if methods:
         outside = [name for name in methods if name not in [*study.methods, *BASELINES]]
         if outside:
