@@ -204,6 +204,7 @@ def against_single_methods(every: Sequence[Case]) -> str:
         groups: dict[tuple[str, str], list[Case]] = {}
         for case in own:
             groups.setdefault((case.task, case.estimate.policy), []).append(case)
+        families = sorted({case.family for case in own})
         errors: dict[str, list[float]] = {"one number (`auto`)": []}
         for group in groups.values():
             answer = one_answer([case.estimate for case in group if case.estimate.method in DEFAULT_METHODS])
@@ -212,11 +213,13 @@ def against_single_methods(every: Sequence[Case]) -> str:
             for case in group:
                 errors.setdefault(f"`{case.estimate.method}`", []).append(case.error)
         whole = {who: np.array(found) for who, found in errors.items() if len(found) == len(groups)}
+        of_family = np.array([group[0].family for group in groups.values()])
         head = f"| {split} cases ({len(groups)}) | IQM | median | mean | within 10% | off by over 30% |"
-        head += "\n|---|--:|--:|--:|--:|--:|"
+        head += "".join(f" {family} ({(of_family == family).sum()}) |" for family in families)
+        head += "\n|---|" + "--:|" * (5 + len(families))
         rows = [
             f"| {who} | {iqm(x):.3f} | {np.median(x):.3f} | {x.mean():.3f} | {(x <= NEAR).mean():.0%} "
-            f"| {(x > FAR).mean():.0%} |"
+            f"| {(x > FAR).mean():.0%} | {' | '.join(f'{iqm(x[of_family == family]):.3f}' for family in families)} |"
             for who, x in sorted(whole.items(), key=lambda item: iqm(item[1]))
         ]
         parts.append("\n".join([head, *rows]))

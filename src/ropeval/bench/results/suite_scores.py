@@ -112,6 +112,12 @@ class Suite:
             _number(seconds.median()),
         )
 
+    def on_the_cases_of(self, method: str, other: str, split: str) -> float:
+        """IQM of the error of another method on the cases that this one answered."""
+        answered = self.part(split, method).filter(outcome="answered")
+        theirs = self.part(split, other).join(answered, on=["task", "policy"], how="semi")
+        return interval_over(_by_log(theirs, "error"), "iqm", resamples=1).value
+
     def beats(self, method: str, baseline: str, split: str) -> tuple[int, int] | None:
         """On how many logs the method's mean error is lower than the baseline's on the same cases, and of how many.
 

@@ -40,17 +40,22 @@ def glance(suite: Suite, lines: dict[str, list[Line]]) -> Table:
     columns += [f"answered, {_word(first)}", *(f"beats {name}, {_word(first)}" for name in BASELINES)]
     rows: list[list[Cell | str]] = []
     whole = [place for place, line in enumerate(lines[first]) if line.compared]
+    partly = whole and len(whole) < len(suite.methods)  # then the best of the others says how easy their cases are
+    columns += [f"{suite.methods[0]} on its cases, {_word(first)}"] if partly else []
     lowest = {split: _best([lines[split][place] for place in whole], "iqm") for split in suite.splits}
     for place, method in enumerate(suite.methods):
         own = lines[first][place]
         errors = [_centre(lines[split][place].iqm, lowest[split]) for split in suite.splits]
         beaten = [_wins(suite, method, name, first) for name in BASELINES]
-        rows.append([_name(own), *errors, _answered(own), *beaten])
+        there = [_error(suite.on_the_cases_of(method, suite.methods[0], first))] if partly else []
+        rows.append([_name(own), *errors, _answered(own), *beaten, *there])
     counted = ((SPLITS[split], *_sizes(suite, split)) for split in suite.splits)
     sizes = "; ".join(f"{name} {logs} logs and {cases} cases" for name, logs, cases in counted)
     caption = (
         f"IQM of the normalised error {INTERVALS}; the lowest is bold. {NORMALISED} Beats: the share of logs on which "
-        f"the mean error is lower than that of the trivial estimate on the same cases. {ANSWERED} Against the "
+        f"the mean error is lower than that of the trivial estimate on the same cases. {ANSWERED} "
+        + (f"Last: the IQM of {suite.methods[0]} on the cases that the method answered. " if partly else "")
+        + "Against the "
         f"{TRUTHS[suite.truth]}; {sizes}."
     )
     return Table(columns, rows, "Which estimator to believe", caption, "suite-glance", 1)
