@@ -16,7 +16,7 @@ import numpy as np
 from ropeval.data import Dataset
 from ropeval.data.numbered import numbered_states
 from ropeval.data.problem import DEFAULT_DRAWS, EXACT
-from ropeval.estimators.world import ROLLOUTS, WorldConfig, horizon_for
+from ropeval.estimators.world import WorldConfig, horizon_for, lifetime, rollouts_for
 from ropeval.estimators.world.prepared import log_value_steps
 from ropeval.evaluation.methods import Method, applicable_methods
 from ropeval.evaluation.options import Options
@@ -125,8 +125,9 @@ class _Counted:
     def _rollouts(self, config: WorldConfig, policy: Policy) -> float:
         sizes = config.sizes(len(self.dataset), "gpu" if self.on_gpu else "cpu")
         by_chance = self.states is not None or not policy.deterministic
-        count = config.rollouts or ROLLOUTS["gpu" if self.on_gpu else "cpu"][by_chance]
         steps = self.options.horizon or horizon_for(min(self.options.gamma, 0.9999), config.max_horizon)
+        count = config.rollouts or rollouts_for(self.dataset, steps, "gpu" if self.on_gpu else "cpu", by_chance)
+        steps = lifetime(self.dataset, steps)
         network = (self.inputs + self.columns) * sizes.width + (sizes.depth - 1) * sizes.width**2
         return self._time(steps, 4.0 * network * count)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from jax import Array
 
-from ropeval.estimators.world.rollouts import CHUNK, Simulator, roll_out
+from ropeval.estimators.world.rollouts import CHUNK, GONE, Simulator, roll_out
 from ropeval.estimators.world.units import make_units
 from ropeval.policies import CallablePolicy, load_policy
 from tests.estimators.world.logs import log_of, simulator_of
@@ -113,8 +113,19 @@ def test_an_end_is_a_weight():
     found = roll_out(simulator, IDLE, STILL, 0.9, 100, KEYS)
     expected = [1 / (1 - 0.9 * (1 - p)) for p in (*hazards, hazards.mean())]
     np.testing.assert_allclose(found.reward.sum(axis=0), expected, rtol=1e-4)
-    np.testing.assert_allclose(found.joint_weight[:, 0], (0.9 * 0.8) ** np.arange(101), rtol=1e-3)
+    np.testing.assert_allclose(found.joint_weight[:, 0], (0.9 * 0.8) ** np.arange(101), rtol=1e-3, atol=GONE)
     np.testing.assert_allclose(found.log_value[0], 3, rtol=1e-6)
+
+
+def test_nobody_is_asked_once_all_is_over():
+    """Nineteen of twenty end at every step: after four steps next to nothing is left, and no state is asked about."""
+    asked: list[int] = []
+    policy = CallablePolicy(lambda o: asked.append(len(o)) or np.zeros((len(o), 1)), deterministic=True)
+    found = roll_out(constant_simulator([1.0, 1.0], [0.95, 0.95]), policy.fitted(LOG.space), STILL, 1.0, 50, KEYS)
+    assert len(asked) < 8 * (MEMBERS + 1)
+    assert found.joint_running.shape == (51, 4)
+    np.testing.assert_allclose(found.reward.sum(axis=0), 1 / 0.95, rtol=1e-3)
+    assert (found.joint_running[10:] == 0).all()
 
 
 def test_joint_rewards_are_the_members_mean_and_stay_in_the_logged_range():
