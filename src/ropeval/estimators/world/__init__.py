@@ -125,7 +125,9 @@ def lived(
     count = config.rollouts or rollouts_for(problem.dataset, horizon, jax.default_backend(), by_chance)
     initial = first_states(problem, starts, count, first_log_values(world.simulator, problem.dataset))
     found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, keys, told)
-    return initial, found if problem.horizon is None else found.within(problem.horizon)
+    if problem.horizon is not None:
+        return initial, found.within(problem.horizon)
+    return initial, found.lasting() if found.discount[-1] > TAIL and horizon > 1 else found
 
 
 def initial_counts(problem: Problem, run: Run) -> Counts:

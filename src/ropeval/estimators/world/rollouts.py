@@ -12,7 +12,7 @@ Both see the same states and the same noise.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -185,6 +185,19 @@ class Rollouts:
         cut = Rollouts(*(getattr(self, each.name)[: horizon + 1].copy() for each in fields(self)))
         cut.log_value[horizon:], cut.joint_log_value[horizon:] = 0.0, 0.0
         return cut
+
+    def lasting(self) -> "Rollouts":
+        """Where γ looks beyond the last step: after it the policy goes on to earn, Σ_{t≥T} γ^t E[c_t r_t], what it did
+        in the second half. The log's own value, which stands there otherwise, knows nothing of the policy."""
+        last, gamma = len(self.discount) - 1, float(self.discount[1])
+        late = np.arange(last // 2, last)
+        alive = self.joint_running.mean(axis=1)
+        stays = (alive[last] / alive[late[0]]) ** (1.0 / (last - late[0])) if alive[last] > 0.0 else 0.0  # per step
+        earned = self.reward[late] / self.discount[late, None] * stays ** (last - late)[:, None]  # [t, M + 1]
+        beyond = self.discount[-1] * earned.mean(axis=0) / (1.0 - gamma * stays)
+        of_log, one_by_one = self.log_value.copy(), self.joint_log_value.copy()
+        of_log[-1], one_by_one[-1] = beyond, beyond[-1] / max(self.discount[-1] * alive[last], GONE**2)
+        return replace(self, log_value=of_log, joint_log_value=one_by_one)
 
     @property
     def joint_weight(self) -> Doubles:
