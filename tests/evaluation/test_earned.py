@@ -58,3 +58,14 @@ def test_what_is_earned_after_a_cut_counts():
     assert earned.least == pytest.approx(-10.0)
     within = earned_by(Log(data, 1.0, horizon=7))
     assert within.least == pytest.approx(-7.0)
+
+
+def test_where_rewards_are_rare_their_size_is_no_yardstick():
+    """One episode in a hundred earns 500, and it is not among those that are looked at one by one."""
+    data = LinearQuadratic().log(2000, length=3)
+    rewards = np.zeros(len(data), np.float32)
+    rewards[2::300] = 500.0
+    earned = earned_by(Log(replace(data, rewards=rewards), 1.0, horizon=3))
+    assert earned.scale == pytest.approx(5.0)
+    assert earned.least == 0.0
+    assert earned.most == pytest.approx(500.0, rel=0.01)

@@ -7,6 +7,9 @@ more only where some episodes explode.
 Returns count up to the end of the log's episodes. Where episodes were cut off, they also differ by when that was, and
 of rewards around −1000 by little else. So they are also looked at as if the log's mean reward went on after a cut: the
 scale is at most `CUTS` times what these differ by, and the log has earned all between the least and the most of both.
+
+Where nine of ten returns are the same, as where deals are rare, it is the mean distance of the others from those: their
+size would say that all estimates are near each other.
 """
 
 from itertools import accumulate
@@ -15,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Log
-from ropeval.data.returns import discounted_steps
+from ropeval.data.returns import discounted_steps, episode_returns
 
 Floats = NDArray[np.float64]
 EPISODES = 400  # whose returns-to-go stand for the log's
@@ -34,12 +37,15 @@ class Earned:
         some = _some_episodes(log.dataset) or [(np.zeros(1), False)]
         found = [returns_to_go(rewards, log.gamma, log.horizon) for rewards, _ in some]
         every, lasting = np.concatenate(found), np.concatenate(_lasting(found, [cut for _, cut in some], log))
-        self.least, self.most = float(min(every.min(), lasting.min())), float(max(every.max(), lasting.max()))
+        whole = episode_returns(log.dataset, log.gamma, log.horizon)  # of all, since what is rare may be what counts
+        self.least = float(min(every.min(), lasting.min(), whole.min(initial=np.inf)))
+        self.most = float(max(every.max(), lasting.max(), whole.max(initial=-np.inf)))
         self.mean = float(np.mean([one[0] for one in found]))
         width = _width(every)
         if width > CUTS * _width(lasting) > 0.0:
             width = CUTS * _width(lasting)
-        self.scale = width or (self.most - self.least) or max(abs(self.mean), 1.0)
+        rare = float(np.abs(whole - np.median(whole)).mean()) if len(whole) else 0.0
+        self.scale = width or rare or max(abs(self.mean), 1.0)
 
 
 def _width(values: Floats) -> float:

@@ -100,7 +100,11 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        often = "" if self.share is None else f" (within about {self.share:.0%} of the range, nine times in ten)"
+        within = "" if self.share is None else f"{self.share:.0%} of the range"
+        within = (
+            within if self.error is None else f"{float(f'{self.error:.2g}'):,g}"
+        )  # what a reader can hold it against
+        often = f" (within about {within}, nine times in ten)" if within else ""
         return f"{self.word}{often}: {self.reason}"
 
 

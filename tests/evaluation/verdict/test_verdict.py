@@ -54,7 +54,7 @@ def test_the_expected_error_is_told_in_rewards():
     measured = table().expected["simulator"]["supported"]
     assert one.verdict.share == measured.share
     assert one.verdict.error == pytest.approx(measured.scale * 10.0)
-    assert f"within about {measured.share:.0%} of the range" in one.verdict.sentence
+    assert f"within about {measured.scale * 10.0:.2g}, nine" in one.verdict.sentence
 
 
 def test_what_has_no_value_has_no_verdict_and_results_are_read_back():
