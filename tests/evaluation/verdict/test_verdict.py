@@ -72,3 +72,10 @@ def test_weights_are_judged_by_how_many_episodes_they_leave_and_not_by_their_sha
     reasons = [one.verdict.reason for one in give_verdicts([short, astray])]
     assert "4 episodes' worth" in reasons[0]
     assert "off by a factor of 2.5" in reasons[1]
+
+
+def test_observations_that_are_not_the_whole_state_support_nothing():
+    calm, (told,) = give_verdicts([world(5.0, memory=0.1)])[0], give_verdicts([world(5.0, memory=0.9)])
+    assert calm.verdict.word == "supported"
+    assert told.verdict.word == "partly"
+    assert told.verdict.reason == "the observations are not the whole state"

@@ -10,6 +10,7 @@ columns of the log. `docs/methods/world.md` says what decided each choice.
 
 import math
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -39,6 +40,7 @@ LEAST_STEPS = 1_000
 LARGEST = {"cpu": Sizes(12_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
 ROLLOUTS = {"cpu": (128, 256), "gpu": (256, 1024)}  # where nothing is left to chance, and where something is
 SHORT = 128  # steps: where episodes are over sooner, there are more rollouts for the same work, but
+REMEMBERS = 0.3  # correlation of surprises in a row, beyond which something must be missing from the state
 MOST_OFTEN = 4  # times as many at most, since a policy may live longer than the log
 
 
@@ -90,7 +92,7 @@ def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> E
         values=said.members,
         value=said.value if any_sound else None,
         trained=world.trained,
-        warnings=notes(world),
+        warnings=notes(world, problem.dataset.labels[0]),
         extras={**about(world, said), **more},
         returns=returns,
         among=partial(_among, problem, replace(run, report=None), config, world, starts),
@@ -183,16 +185,24 @@ def about(world: World, said: Answer) -> dict[str, Any]:
         "noisy_columns": list(world.noisy),
         "stochastic": world.stochastic,
         "noisy_rewards": world.reward_noise is not None,
+        "memory": world.memory.correlation,
         "replays": [replay._asdict() for replay in world.replays],
     }
 
 
-def notes(world: World) -> tuple[str, ...]:
+def notes(world: World, columns: Sequence[str]) -> tuple[str, ...]:
     """What only this method can know."""
-    if world.good.all():
-        return ()
-    broken = ", ".join(str(place) for place in np.flatnonzero(~world.good))
-    return (f"the networks of member {broken} broke in training: left out of the simulator",)
+    found = []
+    if not world.good.all():
+        broken = ", ".join(str(place) for place in np.flatnonzero(~world.good))
+        found.append(f"the networks of member {broken} broke in training: left out of the simulator")
+    if world.memory.correlation > REMEMBERS and world.memory.column is not None:
+        found.append(
+            "the observations are not the whole state: what could not be foreseen of "
+            f"{columns[world.memory.column]} at one step tells what will not be at the next (correlation "
+            f"{world.memory.correlation:.2f}); add what is missing, or earlier observations and actions, to the log"
+        )
+    return tuple(found)
 
 
 WORLD = Estimator(

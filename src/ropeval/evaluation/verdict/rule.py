@@ -3,7 +3,8 @@
 An estimate is `supported` where no sign is larger than its first limit, a `guess` where one is larger than its second,
 `partly` in between. Which signs are looked at depends on who speaks:
 
-simulator   what the log shows of the policy's life in it: 1 − support, fallback, spread, beyond, outside
+simulator   what the log shows of the policy's life in it: 1 − support, fallback, spread, beyond, outside,
+            memory
 beside      any other method, where a simulator was asked about the same policy: how far the two are apart. No method
             knows more than the log shows, so its verdict is never better than that of the simulator
 alone       a method that learned q, and no simulator to compare it with: spread, outside, beyond, lost. Never better
@@ -13,14 +14,15 @@ weights     importance weights, likewise: spread, how few episodes count (1/√e
 blind       ignores the policy: a guess, unless a simulator says the same
 
 The limits were chosen on the suite's dev cases by `python -m benchmarks.verdict`, which writes `table.json`, and
-measured on its test cases (docs/guide/trust.md). `expected` is what nine of ten dev cases of that kind stayed below.
+measured on its test cases (docs/guide/trust.md). `BY_REASON` holds those that the suite, whose tasks show their whole
+state, has nothing to say about. `expected` is what nine of ten dev cases of that kind stayed below.
 """
 
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
-from math import exp
+from math import exp, inf
 from typing import Literal, NamedTuple
 
 Word = Literal["supported", "partly", "guess"]
@@ -34,6 +36,7 @@ SAID: dict[str, Callable[[float], str]] = {
     "spread": lambda x: f"resampled logs differ by {x:.0%} of what returns in the log differ by",
     "beyond": lambda _: "it lies beyond everything that the log ever earned",
     "outside": lambda x: f"{x:.0%} of the policy's actions are unlike all logged ones",
+    "memory": lambda _: "the observations are not the whole state",
     "lost": lambda x: f"{x:.0%} of its members failed",
     "few": lambda x: f"the weights leave no more than {x**-2.0:.0f} episodes' worth",
     "unlike": lambda x: f"the mean weight, which should be 1, is off by a factor of {exp(x):.2g}",
@@ -44,6 +47,9 @@ SAID: dict[str, Callable[[float], str]] = {
 class Limits(NamedTuple):
     harmless: float
     guess: float
+
+
+BY_REASON: dict[Kind, dict[str, Limits]] = {"simulator": {"memory": Limits(0.3, inf)}}
 
 
 class Expected(NamedTuple):
@@ -62,8 +68,9 @@ class Table(NamedTuple):
 @cache
 def table() -> Table:
     found = json.loads((files("ropeval.evaluation.verdict") / "table.json").read_text(encoding="utf-8"))
+    fitted = {kind: {sign: Limits(*both) for sign, both in signs.items()} for kind, signs in found["limits"].items()}
     return Table(
-        {kind: {sign: Limits(*both) for sign, both in signs.items()} for kind, signs in found["limits"].items()},
+        {kind: {**limits, **BY_REASON.get(kind, {})} for kind, limits in fitted.items()},
         {kind: {word: Expected(**one) for word, one in words.items()} for kind, words in found["expected"].items()},
     )
 
