@@ -96,7 +96,7 @@ class Verdict:
     word: str  # "supported", "partly" or "guess"
     reason: str  # one clause
     share: float | None = None  # nine of ten such estimates were off by less than this share of the range of values
-    error: float | None = None  # the same in rewards, as far as the log's own returns tell
+    error: float | None = None  # the same in rewards, as far as the log's returns tell; half the interval at least
 
     @property
     def sentence(self) -> str:
