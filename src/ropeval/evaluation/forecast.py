@@ -5,7 +5,6 @@ is counted (numbers of multiplications), and divided by what the machines of ben
 second. A machine that is busy, or slower, takes longer; the progress bar then knows better.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from ropeval.estimators.world.prepared import log_value_steps
 from ropeval.evaluation.methods import Method, applicable_methods
 from ropeval.evaluation.options import Options
 from ropeval.policies import Policy
+from ropeval.runtime import cores
 
 PER_CORE, PER_GPU = 48e9, 45e12  # multiplications and additions per second, as measured for fqe and rope
 GPU_STEP = 70e-6  # seconds of a step, however small
@@ -135,7 +135,7 @@ class _Counted:
         """Seconds of all members' steps of so much work each."""
         if self.on_gpu:
             return COMPILED + steps * max(GPU_STEP, self.members * work / PER_GPU)
-        return COMPILED + steps * self.members * work / (PER_CORE * (os.cpu_count() or 1))
+        return COMPILED + steps * self.members * work / (PER_CORE * cores())
 
 
 _USUAL = {"width": 256, "depth": 2, "batch": 256}
