@@ -296,7 +296,12 @@ def _numbers(series: Any, name: str, source: str) -> NDArray[Any]:
     if str(series.dtype) == "Float32":
         return np.asarray(series.to_numpy())
     if series.dtype.is_numeric() or str(series.dtype) == "Boolean":
-        return np.asarray(series.cast(float).to_numpy())  # empty cells become nan, which is refused by row
+        if series.null_count():
+            raise UserError(
+                f"{source}: {series.name} ({name}) is empty in row {series.is_null().arg_max()} ({series.null_count()} "
+                "such cells); fill them (a column of 0 and 1 can say where), or drop those episodes"
+            )
+        return np.asarray(series.cast(float).to_numpy())
     shown = series.drop_nulls().head(1).to_list()
     raise UserError(
         f"{source}: {series.name} ({name}) holds {series.dtype}, not numbers (for example {shown[0]!r})"
