@@ -40,7 +40,7 @@ LEAST_STEPS = 1_000
 LARGEST = {"cpu": Sizes(12_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
 ROLLOUTS = {"cpu": (128, 256), "gpu": (256, 1024)}  # where nothing is left to chance, and where something is
 SHORT = 128  # steps: where episodes are over sooner, there are more rollouts for the same work, but
-REMEMBERS = 0.3  # correlation of surprises in a row, beyond which something must be missing from the state
+REMEMBERS = 0.3  # correlation of surprises in a row, beyond which they are no noise: as `BY_REASON` of verdicts
 MOST_OFTEN = 4  # times as many at most, since a policy may live longer than the log
 
 
@@ -198,9 +198,10 @@ def notes(world: World, columns: Sequence[str]) -> tuple[str, ...]:
         found.append(f"the networks of member {broken} broke in training: left out of the simulator")
     if world.memory.correlation > REMEMBERS and world.memory.column is not None:
         found.append(
-            "the observations are not the whole state: what could not be foreseen of "
-            f"{columns[world.memory.column]} at one step tells what will not be at the next (correlation "
-            f"{world.memory.correlation:.2f}); add what is missing, or earlier observations and actions, to the log"
+            f"what it draws as noise of {columns[world.memory.column]} is none: what could not be foreseen at one step "
+            f"foretells what cannot at the next (correlation {world.memory.correlation:.2f}). Either the observations are "
+            "not the whole state: add what is missing, or earlier observations and actions; or it has not learned the "
+            "task: train it longer (--steps), or log more"
         )
     return tuple(found)
 

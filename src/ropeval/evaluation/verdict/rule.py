@@ -14,8 +14,8 @@ weights     importance weights, likewise: spread, how few episodes count (1/√e
 blind       ignores the policy: a guess, unless a simulator says the same
 
 The limits were chosen on the suite's dev cases by `python -m benchmarks.verdict`, which writes `table.json`, and
-measured on its test cases (docs/guide/trust.md). `BY_REASON` holds those that the suite, whose tasks show their whole
-state, has nothing to say about. `expected` is what nine of ten dev cases of that kind stayed below.
+measured on its test cases (docs/guide/trust.md). `BY_REASON` holds those that were not measured on the suite, whose
+tasks show their whole state. `expected` is what nine of ten dev cases of that kind stayed below.
 """
 
 import json
@@ -36,7 +36,7 @@ SAID: dict[str, Callable[[float], str]] = {
     "spread": lambda x: f"resampled logs differ by {x:.0%} of what returns in the log differ by",
     "beyond": lambda _: "it lies beyond everything that the log ever earned",
     "outside": lambda x: f"{x:.0%} of the policy's actions are unlike all logged ones",
-    "memory": lambda _: "the observations are not the whole state",
+    "memory": lambda _: "the observations are not the whole state, or the simulator has not learned it",
     "lost": lambda x: f"{x:.0%} of its members failed",
     "few": lambda x: f"the weights leave no more than {x**-2.0:.0f} episodes' worth",
     "unlike": lambda x: f"the mean weight, which should be 1, is off by a factor of {exp(x):.2g}",
