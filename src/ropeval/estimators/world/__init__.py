@@ -40,7 +40,7 @@ LEAST_STEPS = 1_000
 LARGEST = {"cpu": Sizes(12_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
 ROLLOUTS = {"cpu": (128, 256), "gpu": (256, 1024)}  # where nothing is left to chance, and where something is
 SHORT = 128  # steps: where episodes are over sooner, there are more rollouts for the same work, but
-REMEMBERS = 0.3  # correlation of surprises in a row, beyond which they are no noise: as `BY_REASON` of verdicts
+REMEMBERS = 0.6  # correlation of surprises in a row, beyond which they are no noise: as `BY_REASON` of verdicts
 MOST_OFTEN = 4  # times as many at most, since a policy may live longer than the log
 
 
@@ -199,9 +199,9 @@ def notes(world: World, columns: Sequence[str]) -> tuple[str, ...]:
     if world.memory.correlation > REMEMBERS and world.memory.column is not None:
         found.append(
             f"what it draws as noise of {columns[world.memory.column]} is none: what could not be foreseen at one step "
-            f"foretells what cannot at the next (correlation {world.memory.correlation:.2f}). Either the observations are "
-            "not the whole state: add what is missing, or earlier observations and actions; or it has not learned the "
-            "task: train it longer (--steps), or log more"
+            f"foretells what cannot at the next (correlation {world.memory.correlation:.2f}). Either the observations "
+            "are not the whole state: add what is missing, or earlier observations and actions; or it has not learned "
+            "the task: train it longer (--steps), or log more"
         )
     return tuple(found)
 

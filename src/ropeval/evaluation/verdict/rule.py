@@ -49,7 +49,7 @@ class Limits(NamedTuple):
     guess: float
 
 
-BY_REASON: dict[Kind, dict[str, Limits]] = {"simulator": {"memory": Limits(0.3, inf)}}
+BY_REASON: dict[Kind, dict[str, Limits]] = {"simulator": {"memory": Limits(0.6, inf)}}
 
 
 class Expected(NamedTuple):
