@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ropeval.data import Log, make_problem
+from ropeval.data.problem import STD_FLOOR, normaliser
 from ropeval.evaluation import coverage
 from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.methods import make_method
@@ -74,3 +75,14 @@ def test_of_several_threads_one_makes_what_all_share():
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(ask, range(4))) == [1, 1, 1, 1]
     assert made == [1]
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1.0, 1e6])
+def test_the_unit_of_a_column_does_not_matter(unit):
+    """Rewards of millionths are as good as those of millions; what does not change but for rounding stays floored."""
+    values = np.random.default_rng(0).standard_normal((1000, 1))
+    mean, std = normaliser((unit * (values + 3.0)).astype(np.float32))
+    assert mean[0] == pytest.approx(unit * (values.mean() + 3.0), rel=1e-5)
+    assert std[0] == pytest.approx(unit * values.std(), rel=1e-5)
+    constant = np.full((1000, 2), [unit, 0.0], np.float32)
+    np.testing.assert_allclose(normaliser(constant)[1], [STD_FLOOR * min(1.0, unit), STD_FLOOR], rtol=1e-5)

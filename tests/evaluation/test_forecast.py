@@ -29,7 +29,7 @@ def log():
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("ropeval.evaluation.forecast.cores", lambda: 2)
     monkeypatch.setattr("jax.default_backend", lambda: "cpu")
 
 
@@ -43,6 +43,11 @@ def test_it_is_near_what_was_measured(log):
     assert session(log, 4, method=["world"]).forecast().total == pytest.approx(101, rel=0.25)
     wide = {"fqe": {"batch": 512, "steps": 15_000}}
     assert session(log, method=["fqe"], settings=wide).forecast().total == pytest.approx(15_000 * 5 / 350, rel=0.25)
+
+
+def test_cores_that_may_not_be_used_do_not_count(log, monkeypatch):
+    monkeypatch.setattr("ropeval.evaluation.forecast.cores", lambda: 1)
+    assert session(log, 4, method=["world"]).forecast().total == pytest.approx(2 * 101, rel=0.25)
 
 
 def test_the_world_is_learned_once_and_the_rest_for_every_policy(log):

@@ -69,6 +69,12 @@ def test_without_resamples_nothing_is_known():
     assert beats.tolist() == [[0.5, 0.5], [0.5, 0.5]]
 
 
+def test_resamples_of_one_episode_tell_nothing():
+    (found,) = rank([estimate("a", "fqe", 1.0, [1.0, 1.1]), estimate("b", "fqe", 2.0, [2.0, 2.1])], episodes=1)
+    assert found.replicates == 0  # so that no table shows even chances as if they had been found out
+    assert found.best == [0.5, 0.5]
+
+
 def test_rankings_are_by_method_best_first_and_leave_out_what_tells_nothing_apart():
     rng = np.random.default_rng(0)
     results = [estimate(p, "fqe", v, v + rng.standard_normal(10)) for p, v in (("a", 1.0), ("b", 30.0), ("c", 2.0))]

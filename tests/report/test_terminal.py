@@ -80,4 +80,6 @@ def test_the_number_to_go_by_is_said_with_how_far_to_rely_on_it():
     assert "by world; guess (within about 90% of the range, nine times in ten): the log shows little of it" in " ".join(
         text(print_results, [told]).split()
     )
+    in_rewards = replace(told, verdict=Verdict("guess", "the log shows little of it", 0.9, 1234.5))
+    assert "guess (within about 1,200, nine times in ten)" in " ".join(text(print_results, [in_rewards]).split())
     assert "about" not in text(print_results, [estimate("p", "fqe", 1.0)])  # a run from before there were verdicts

@@ -28,6 +28,7 @@ PROTOCOLS: tuple[Protocol, ...] = ("standard", "paper")
 DEFAULT_DRAWS = 8  # actions of a stochastic policy per state, where they are not
 EXACT = 16  # discrete actions or fewer, all of which are looked at
 STD_FLOOR = 1e-5
+LEAST = 1e-25  # what is smaller is nothing: float32 could not divide by it
 ASKED = 16_384  # states whose features are made at a time
 
 
@@ -259,19 +260,23 @@ def _episode_ends(dataset: Dataset) -> Booleans:
     return ends
 
 
-def normaliser(observations: Singles) -> tuple[Singles, Singles]:
-    """Mean and standard deviation per column (floored), in double precision over the logged states, in blocks."""
+def normaliser(observations: Singles, sizes: Singles | None = None) -> tuple[Singles, Singles]:
+    """Mean and standard deviation per column, in double precision over the logged states, in blocks. A deviation below
+    `STD_FLOOR` is rounding; where a column's largest numbers (`sizes`) are small, below that share of them."""
     parts = [slice(start, start + BLOCK) for start in range(0, len(observations), BLOCK)]
-    total, squares = np.zeros(observations.shape[1]), np.zeros(observations.shape[1])
+    total, squares, largest = (np.zeros(observations.shape[1]) for _ in range(3))
     for part in parts:
         total += observations[part].sum(axis=0, dtype=np.float64)
+        largest = np.maximum(largest, np.abs(observations[part]).max(axis=0))
         release(observations)
     mean = total / len(observations)
     for part in parts:
         squares += ((observations[part] - mean) ** 2).sum(axis=0)
         release(observations)
     std = np.sqrt(squares / len(observations))
-    return mean.astype(np.float32), np.maximum(std, STD_FLOOR).astype(np.float32)
+    largest = largest if sizes is None else sizes
+    floor = STD_FLOOR * np.where(largest > LEAST, np.minimum(largest, 1.0), 1.0)
+    return mean.astype(np.float32), np.maximum(std, floor).astype(np.float32)
 
 
 def _action_width(dataset: Dataset, policy: Policy) -> int | None:

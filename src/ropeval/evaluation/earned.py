@@ -3,6 +3,13 @@
 `scale` is the yardstick of verdicts and intervals, in rewards: 90 % of the log's returns-to-go lie within so much. On
 the suite it is 0.5 to 3 times the range of the policies' true values; less only where the log never gets anywhere,
 more only where some episodes explode.
+
+Returns count up to the end of the log's episodes. Where episodes were cut off, they also differ by when that was, and
+of rewards around −1000 by little else. So they are also looked at as if the log's mean reward went on after a cut: the
+scale is at most `CUTS` times what these differ by, and the log has earned all between the least and the most of both.
+
+Where nine of ten returns are the same, as where deals are rare, it is the mean distance of the others from those: their
+size would say that all estimates are near each other.
 """
 
 from itertools import accumulate
@@ -11,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Log
+from ropeval.data.returns import discounted_steps, episode_returns
 
 Floats = NDArray[np.float64]
 EPISODES = 400  # whose returns-to-go stand for the log's
+CUTS = 10.0  # only where more than nine tenths of the scale are the cuts'
 
 
 def earned_by(log: Log) -> "Earned":
@@ -25,12 +34,32 @@ class Earned:
     """What the log earned from its states on, discounted."""
 
     def __init__(self, log: Log):
-        found = [returns_to_go(rewards, log.gamma, log.horizon) for rewards in _some_episodes(log.dataset)]
-        every = np.concatenate(found) if found else np.zeros(1)
-        low, high = np.quantile(every, (0.05, 0.95))
-        self.least, self.most = float(every.min()), float(every.max())
-        self.mean = float(np.mean([one[0] for one in found])) if found else 0.0
-        self.scale = float(high - low) or (self.most - self.least) or max(abs(self.mean), 1.0)
+        some = _some_episodes(log.dataset) or [(np.zeros(1), False)]
+        found = [returns_to_go(rewards, log.gamma, log.horizon) for rewards, _ in some]
+        every, lasting = np.concatenate(found), np.concatenate(_lasting(found, [cut for _, cut in some], log))
+        whole = episode_returns(log.dataset, log.gamma, log.horizon)  # of all, since what is rare may be what counts
+        self.least = float(min(every.min(), lasting.min(), whole.min(initial=np.inf)))
+        self.most = float(max(every.max(), lasting.max(), whole.max(initial=-np.inf)))
+        self.mean = float(np.mean([one[0] for one in found]))
+        width = _width(every)
+        if width > CUTS * _width(lasting) > 0.0:
+            width = CUTS * _width(lasting)
+        rare = float(np.abs(whole - np.median(whole)).mean()) if len(whole) else 0.0
+        self.scale = width or rare or max(abs(self.mean), 1.0)
+
+
+def _width(values: Floats) -> float:
+    low, high = np.quantile(values, (0.05, 0.95))
+    return float(high - low)
+
+
+def _lasting(found: list[Floats], cut: list[bool], log: Log) -> list[Floats]:
+    """Returns-to-go of each episode [T], with the log's mean reward at all steps that count after a cut."""
+    mean, steps = float(np.mean(log.dataset.rewards, dtype=np.float64)), log.horizon or np.inf
+    whole = discounted_steps(log.gamma, steps)
+    left = (np.arange(len(one), 0, -1.0) for one in found)  # steps to the end of the episode
+    beyond = (whole - discounted_steps(log.gamma, np.minimum(to_go, steps)) for to_go in left)
+    return [one + mean * more * was_cut for one, more, was_cut in zip(found, beyond, cut, strict=True)]
 
 
 def returns_to_go(rewards: Floats, gamma: float, horizon: int | None = None) -> Floats:
@@ -43,9 +72,12 @@ def returns_to_go(rewards: Floats, gamma: float, horizon: int | None = None) -> 
     return np.asarray(whole - gamma**horizon * after)
 
 
-def _some_episodes(data: Dataset) -> list[Floats]:
-    """Rewards of whole episodes, evenly from the log."""
+def _some_episodes(data: Dataset) -> list[tuple[Floats, bool]]:
+    """Rewards of whole episodes, evenly from the log, and whether they were cut off."""
     lengths = np.diff(data.starts)
     some = np.flatnonzero(lengths)
     some = some[np.unique(np.linspace(0, len(some) - 1, EPISODES).astype(np.int64))] if len(some) else some
-    return [np.asarray(data.rewards[data.starts[i] : data.starts[i + 1]], np.float64) for i in some]
+    return [
+        (np.asarray(data.rewards[start:end], np.float64), not bool(data.terminations[end - 1]))
+        for start, end in zip(data.starts[some], data.starts[some + 1], strict=True)
+    ]

@@ -5,7 +5,6 @@ is counted (numbers of multiplications), and divided by what the machines of ben
 second. A machine that is busy, or slower, takes longer; the progress bar then knows better.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +16,12 @@ from ropeval.data import Dataset
 from ropeval.data.horizon import resolved_horizon
 from ropeval.data.numbered import numbered_states
 from ropeval.data.problem import DEFAULT_DRAWS, EXACT
-from ropeval.estimators.world import ROLLOUTS, WorldConfig, horizon_for
+from ropeval.estimators.world import WorldConfig, horizon_for, lifetime, rollouts_for
 from ropeval.estimators.world.prepared import log_value_steps
 from ropeval.evaluation.methods import Method, applicable_methods
 from ropeval.evaluation.options import Options
 from ropeval.policies import Policy
+from ropeval.runtime import cores
 
 PER_CORE, PER_GPU = 48e9, 45e12  # multiplications and additions per second, as measured for fqe and rope
 GPU_STEP = 70e-6  # seconds of a step, however small
@@ -126,8 +126,9 @@ class _Counted:
     def _rollouts(self, config: WorldConfig, policy: Policy) -> float:
         sizes = config.sizes(len(self.dataset), "gpu" if self.on_gpu else "cpu")
         by_chance = self.states is not None or not policy.deterministic
-        count = config.rollouts or ROLLOUTS["gpu" if self.on_gpu else "cpu"][by_chance]
         steps = self.options.horizon or horizon_for(min(self.options.gamma, 0.9999), config.max_horizon)
+        count = config.rollouts or rollouts_for(self.dataset, steps, "gpu" if self.on_gpu else "cpu", by_chance)
+        steps = lifetime(self.dataset, steps)
         network = (self.inputs + self.columns) * sizes.width + (sizes.depth - 1) * sizes.width**2
         return self._time(steps, 4.0 * network * count)
 
@@ -135,7 +136,7 @@ class _Counted:
         """Seconds of all members' steps of so much work each."""
         if self.on_gpu:
             return COMPILED + steps * max(GPU_STEP, self.members * work / PER_GPU)
-        return COMPILED + steps * self.members * work / (PER_CORE * (os.cpu_count() or 1))
+        return COMPILED + steps * self.members * work / (PER_CORE * cores())
 
 
 _USUAL = {"width": 256, "depth": 2, "batch": 256}

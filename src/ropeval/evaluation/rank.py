@@ -72,7 +72,7 @@ def _rank_method(method: str, found: list[Estimate], episodes: int, truth: Truth
         values.tolist(),
         best.tolist(),
         beats.tolist(),
-        replicates.shape[1],
+        replicates.shape[1] if episodes > 1 else 0,  # resamples of one episode are all the same
         scores(dict(zip(names, values.tolist(), strict=True)), truth) if truth else None,
     )
 

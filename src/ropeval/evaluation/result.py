@@ -96,11 +96,15 @@ class Verdict:
     word: str  # "supported", "partly" or "guess"
     reason: str  # one clause
     share: float | None = None  # nine of ten such estimates were off by less than this share of the range of values
-    error: float | None = None  # the same in rewards, as far as the log's own returns tell
+    error: float | None = None  # the same in rewards, as far as the log's returns tell; half the interval at least
 
     @property
     def sentence(self) -> str:
-        often = "" if self.share is None else f" (within about {self.share:.0%} of the range, nine times in ten)"
+        within = "" if self.share is None else f"{self.share:.0%} of the range"
+        within = (
+            within if self.error is None else f"{float(f'{self.error:.2g}'):,g}"
+        )  # what a reader can hold it against
+        often = f" (within about {within}, nine times in ten)" if within else ""
         return f"{self.word}{often}: {self.reason}"
 
 

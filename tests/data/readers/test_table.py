@@ -47,6 +47,44 @@ def test_a_table_from_a_database(tmp_path, ending):
     assert "put in order by patient and day" in " ".join(log.notices)
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
+@pytest.mark.usefixtures("read_here")
+def test_an_observation_in_words_is_a_column_for_every_word(tmp_path, kind):
+    frame = clinic().with_columns(ward=polars.Series(["west", "east", "north", "west", "east"]))
+    if kind != "frame":
+        getattr(frame, f"write_{kind}")(tmp_path / f"visits.{kind}")
+    log = load_dataset(
+        frame if kind == "frame" else tmp_path / f"visits.{kind}",
+        parse_columns(["observations=age,ward,bp9", *MAPPING[1:]]),
+    )
+    assert log.labels[0] == ["age", "ward=east", "ward=north", "ward=west", "bp9"]
+    np.testing.assert_array_equal(
+        log.observations, [[49, 0, 0, 1, 6], [31, 0, 1, 0, 7], [32, 1, 0, 0, 5], [33, 1, 0, 0, 8]]
+    )
+    assert "the words in ward became columns of 0 and 1: ward=east, ward=north, ward=west" in " ".join(log.notices)
+
+
+def test_next_observations_have_the_same_words():
+    rows = [
+        {"obs": "a", "next_obs": "b", "action": 0, "reward": 1.0, "terminated": False, "truncated": True},
+        {"obs": "b", "next_obs": "c", "action": 1, "reward": 1.0, "terminated": False, "truncated": True},
+    ]
+    log = load_dataset(rows)
+    np.testing.assert_array_equal(log.observations, [[1, 0, 0], [0, 1, 0]])
+    np.testing.assert_array_equal(log.next_observations, [[0, 1, 0], [0, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [([None, "east", "west", "west", "east"], "is empty in row"), (list("abcde"), "has 5 different words")],
+)
+def test_words_of_an_observation_that_are_missing_or_too_many(words, said, monkeypatch):
+    monkeypatch.setattr(table, "MAX_WORDS", 4)
+    frame = clinic().with_columns(ward=polars.Series(words))
+    with pytest.raises(UserError, match=said):
+        load_dataset(frame, parse_columns(["observations=age,ward", *MAPPING[1:]]))
+
+
 def test_several_columns_of_integers_are_continuous_actions(tmp_path):
     columns = logs.make_columns()
     columns["actions"] = np.arange(24).reshape(12, 2)

@@ -73,6 +73,24 @@ def test_choices_are_foreseen_as_far_as_chances_say_more_than_how_often_values_c
     assert _unforeseen(np.zeros((4, 1)), numbers[:, :0]) == []
 
 
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_state_that_is_not_whole_is_found(hidden):
+    """A place that moves by a speed, which wanders: logged with the speed there is no memory, without it there is."""
+    rng = np.random.default_rng(0)
+    shape, speed = (100, 21), rng.standard_normal(100)
+    places, speeds = np.zeros(shape), np.zeros(shape)
+    for step in range(shape[1]):
+        speeds[:, step] = speed
+        speed = 0.9 * speed + 0.4 * rng.standard_normal(100)
+    places[:, 1:] = speeds[:, :-1].cumsum(axis=1)
+    seen = places[..., None] if hidden else np.stack([places, speeds], axis=-1)
+    states, following = (part.reshape(-1, seen.shape[2]) for part in (seen[:, :-1], seen[:, 1:]))
+    log = log_of(states, following, rewards=-np.abs(states[:, 0]), cuts=np.arange(2000) % 20 == 19)
+    memory = simulator_of(log, chosen=SMALL).memory
+    assert memory.column == (0 if hidden else 1)  # where there is noise
+    assert memory.correlation > 0.6 if hidden else memory.correlation < 0.15
+
+
 def test_a_broken_member_has_no_say():
     """One member's learning rate is absurd. What is left is what the other one would have said alone."""
     log = tiny_log("continuous")

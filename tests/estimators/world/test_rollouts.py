@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from jax import Array
 
-from ropeval.estimators.world.rollouts import CHUNK, Simulator, roll_out
+from ropeval.estimators.world.outcomes import expected_returns
+from ropeval.estimators.world.rollouts import CHUNK, GONE, Simulator, roll_out
 from ropeval.estimators.world.units import make_units
 from ropeval.policies import CallablePolicy, load_policy
 from tests.estimators.world.logs import log_of, simulator_of
@@ -113,8 +114,33 @@ def test_an_end_is_a_weight():
     found = roll_out(simulator, IDLE, STILL, 0.9, 100, KEYS)
     expected = [1 / (1 - 0.9 * (1 - p)) for p in (*hazards, hazards.mean())]
     np.testing.assert_allclose(found.reward.sum(axis=0), expected, rtol=1e-4)
-    np.testing.assert_allclose(found.joint_weight[:, 0], (0.9 * 0.8) ** np.arange(101), rtol=1e-3)
+    np.testing.assert_allclose(found.joint_weight[:, 0], (0.9 * 0.8) ** np.arange(101), rtol=1e-3, atol=GONE)
     np.testing.assert_allclose(found.log_value[0], 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize("hazard", [1e-9, 0.01])
+def test_beyond_the_last_step_the_policy_goes_on_as_it_did(hazard):
+    """1 per step, and γ looks further than 40 steps: 1/(1 − γ(1 − p)). V_b, which is 3, plays no part."""
+    found = roll_out(constant_simulator([1.0, 1.0], [hazard, hazard]), IDLE, STILL, 0.99, 40, KEYS).lasting()
+    expected = 1 / (1 - 0.99 * (1 - hazard))
+    np.testing.assert_allclose(found.reward[:-1].sum(axis=0) + found.log_value[-1], expected, rtol=1e-3)
+    np.testing.assert_allclose(expected_returns(found), expected, rtol=1e-3)
+
+
+def test_nobody_is_asked_once_all_is_over():
+    """Nineteen of twenty end at every step: after four steps next to nothing is left, and no state is asked about."""
+    asked: list[int] = []
+
+    def counted(states):
+        asked.append(len(states))
+        return np.zeros((len(states), 1))
+
+    policy = CallablePolicy(counted, deterministic=True)
+    found = roll_out(constant_simulator([1.0, 1.0], [0.95, 0.95]), policy.fitted(LOG.space), STILL, 1.0, 50, KEYS)
+    assert len(asked) < 8 * (MEMBERS + 1)
+    assert found.joint_running.shape == (51, 4)
+    np.testing.assert_allclose(found.reward.sum(axis=0), 1 / 0.95, rtol=1e-3)
+    assert (found.joint_running[10:] == 0).all()
 
 
 def test_joint_rewards_are_the_members_mean_and_stay_in_the_logged_range():

@@ -7,7 +7,15 @@ from ropeval.bench.data.worlds import inventory
 from ropeval.data import Dataset, Log, make_problem
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
-from ropeval.estimators.world import WorldConfig, first_states, horizon_for, initial_counts
+from ropeval.estimators.world import (
+    MOST_OFTEN,
+    WorldConfig,
+    first_states,
+    horizon_for,
+    initial_counts,
+    lifetime,
+    rollouts_for,
+)
 from ropeval.evaluation.evaluate import answer, evaluate
 from ropeval.evaluation.groups import make_groups
 from ropeval.evaluation.methods import make_method, make_methods
@@ -164,11 +172,31 @@ def test_every_member_starts_where_its_own_log_does():
     """A member never starts from an episode that it has not seen; joint rollouts start from all alike."""
     log = tiny_log("continuous")
     problem, run = make_problem(log, LinearQuadratic().policy(0.5), 0.9), resampled(log)
-    starts = first_states(problem, initial_counts(problem, run), 2 * log.num_episodes)
+    values = np.zeros((3, log.num_episodes), np.float32)
+    starts = first_states(problem, initial_counts(problem, run), 2 * log.num_episodes, values)
     number = {tuple(state): place for place, state in enumerate(log.initial_observations)}
     for states, counts in zip(starts, [*run.counts, np.ones(log.num_episodes, int)], strict=True):
         met = np.bincount([number[tuple(state)] for state in states], minlength=log.num_episodes)
         np.testing.assert_array_equal(met, 2 * counts)
+
+
+def test_few_rollouts_start_from_states_that_are_worth_what_all_are():
+    """32 of 1000 first states, a tenth of which are worth a hundred times the others."""
+    rng = np.random.default_rng(0)
+    states = np.where(rng.random((1000, 1)) < 0.1, 100.0, 1.0) + 0.01 * rng.standard_normal((1000, 1))
+    log = log_of(states, ends=np.ones(1000, bool), cuts=np.zeros(1000, bool))
+    problem = make_problem(log, IDLE.fitted(log.space), 0.0)
+    found = first_states(problem, np.ones((1, 1000), int), 32, log.initial_observations.T)
+    assert found.mean() == pytest.approx(states.mean(), rel=0.1)
+    assert len(np.unique(found)) == 32
+
+
+def test_where_episodes_are_short_there_are_more_rollouts():
+    ends = np.arange(200) % 10 == 9
+    short = log_of(np.zeros((200, 1)), ends=ends, cuts=np.zeros(200, bool))
+    cut = log_of(np.zeros((200, 1)), ends=ends & (np.arange(200) < 190), cuts=np.arange(200) == 199)
+    assert (lifetime(short, 500), lifetime(short, 3), lifetime(cut, 500)) == (10, 3, 500)
+    assert rollouts_for(short, 500, "cpu", True) == MOST_OFTEN * rollouts_for(cut, 500, "cpu", True)
 
 
 def test_sizes_follow_the_log_and_the_device():

@@ -50,11 +50,13 @@ def test_without_a_simulator_nothing_is_better_than_partly_and_what_ignores_the_
 
 
 def test_the_expected_error_is_told_in_rewards():
-    (one,) = give_verdicts([world(5.0)])
+    """Of `scale`, 10 or 100; never less than half the interval, which is 1."""
+    lucky, one = (give_verdicts([world(5.0, scale=scale)])[0] for scale in (10.0, 100.0))
     measured = table().expected["simulator"]["supported"]
     assert one.verdict.share == measured.share
-    assert one.verdict.error == pytest.approx(measured.scale * 10.0)
-    assert f"within about {measured.share:.0%} of the range" in one.verdict.sentence
+    assert one.verdict.error == pytest.approx(measured.scale * 100.0)
+    assert f"within about {measured.scale * 100.0:.2g}, nine" in one.verdict.sentence
+    assert lucky.verdict.error == pytest.approx(1.0)
 
 
 def test_what_has_no_value_has_no_verdict_and_results_are_read_back():
@@ -96,3 +98,10 @@ def test_weights_are_judged_by_how_many_episodes_they_leave_and_not_by_their_sha
     reasons = [one.verdict.reason for one in give_verdicts([short, astray])]
     assert "4 episodes' worth" in reasons[0]
     assert "off by a factor of 2.5" in reasons[1]
+
+
+def test_observations_that_are_not_the_whole_state_support_nothing():
+    calm, (told,) = give_verdicts([world(5.0, memory=0.1)])[0], give_verdicts([world(5.0, memory=0.9)])
+    assert calm.verdict.word == "supported"
+    assert told.verdict.word == "partly"
+    assert told.verdict.reason.startswith("the observations are not the whole state")

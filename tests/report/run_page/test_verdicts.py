@@ -33,6 +33,6 @@ def test_the_page_relies_on_the_verdict_and_older_runs_have_none():
     page = run_page(judged()).html()
     assert "left would earn about 10 (9 to 12); the log supports it." in page
     assert "according to world" in page
-    assert "supported (within about 5% of the range, nine times in ten): all agree" in page
+    assert "supported (within about 1, nine times in ten): all agree" in page
     assert "How far to rely on each" in page
     assert "How far to rely on each" not in run_page(Outcome([estimate("left", "fqe", 1.0)])).html()

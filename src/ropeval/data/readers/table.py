@@ -2,7 +2,8 @@
 
 A vector is several columns (`observations_0`, `observations_1`, …, or those that `--columns` lists) or, in Parquet, one
 column of lists. Episodes are told apart by `episode_ids` and ordered by `time`; without a time the order of the rows
-counts. Actions in words become numbers, in the order of `action_names`, or else of the alphabet.
+counts. Actions in words become numbers, in the order of `action_names`, or else of the alphabet. An observation in
+words becomes one column of 0 and 1 for every word: numbers would say that one word lies between two others.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from ropeval.errors import UserError, first_line
 VECTORS = ("observations", "next_observations", "actions")
 TRUE, FALSE = ("true", "yes", "y", "t", "1"), ("false", "no", "n", "f", "0", "")
 MAX_CATEGORIES = 1000
+MAX_WORDS = 100  # of an observation, each of which is a column
 READINGS = 8  # of a file that is read part by part: each may have to skip what comes before
 CACHED = 1 << 12  # rows of a matrix that are filled at a time
 SelectRows = Callable[[list[str], slice], Any]  # a polars frame
@@ -37,6 +39,7 @@ def from_table(names: list[str], select: Callable[[list[str]], Any], mapped: Map
     notices: list[str] = []
     if "time" in found:
         frame = _ordered(frame, found, source, notices)
+    frame, found = _spelled_out(frame, found, source, notices)
     columns: dict[str, NDArray[Any]] = {}
     words: list[str] | None = None
     for name, keys in found.items():
@@ -57,6 +60,7 @@ def table_in_parts(names: list[str], select: SelectRows, steps: int, mapped: Map
     wanted = _wanted(found)
     first = select(wanted, slice(0, 1))
     words = len(found["actions"]) == 1 and _holds_words(first[found["actions"][0]])
+    words = words or any(_is_text(first[key]) for key in found["observations"])
     if steps <= flat.PART or words or found.keys() & {"episode_ids", "time", "num_actions"}:
         yield from_table(names, lambda those: select(those, slice(0, steps)), mapped, source)
         return
@@ -70,6 +74,43 @@ def table_in_parts(names: list[str], select: SelectRows, steps: int, mapped: Map
     said = _about_actions(first, found["actions"])
     for part in with_steps(read_in_parts(read, list(found), steps, mapped, source), source):
         yield _named(replace(part, notices=(*said, *part.notices)), found)
+
+
+def _spelled_out(
+    frame: Any, found: dict[str, list[str]], source: str, notices: list[str]
+) -> tuple[Any, dict[str, list[str]]]:
+    """With `column=word`, 0 or 1, for every word of an observation; next observations have the same ones."""
+    seen, following = found["observations"], found.get("next_observations", [])
+    spelled: dict[str, list[str]] = {}  # by column
+    for place, key in enumerate(seen):
+        if not _is_text(frame[key]):
+            continue
+        both = [key, *following[place : place + 1]]
+        kinds = _words_of([frame[each].cast(str) for each in both], source)
+        for each in both:
+            spelled[each] = [f"{each}={kind}" for kind in kinds]
+            text = frame[each].cast(str)
+            frame = frame.with_columns(
+                **{name: (text == kind).cast(float) for name, kind in zip(spelled[each], kinds, strict=True)}
+            )
+        notices.append(f"the words in {key} became columns of 0 and 1: {', '.join(spelled[key])}")
+    as_columns = lambda keys: [each for key in keys for each in spelled.get(key, [key])]  # noqa: E731
+    return frame, {name: as_columns(keys) if name in VECTORS[:2] else keys for name, keys in found.items()}
+
+
+def _words_of(columns: Sequence[Any], source: str) -> list[str]:
+    """All that occur, in the order of the alphabet."""
+    for series in columns:
+        if series.null_count():
+            row = int(series.is_null().arg_max() or 0)
+            raise UserError(f"{source}: {series.name} (observations) is empty in row {row}; give such cells a word")
+    kinds = sorted({str(kind) for series in columns for kind in series.unique()})
+    if len(kinds) > MAX_WORDS:
+        raise UserError(
+            f"{source}: {columns[0].name} (observations) has {len(kinds)} different words (for example {kinds[0]!r}), "
+            f"and at most {MAX_WORDS} become columns of 0 and 1; leave it out, or group its words"
+        )
+    return kinds
 
 
 class _Held:
@@ -218,6 +259,10 @@ def _holds_words(series: Any) -> bool:
     return not (kind.is_numeric() or kind.is_nested() or str(kind) in ("Boolean", "Null", "Binary"))
 
 
+def _is_text(series: Any) -> bool:
+    return str(series.dtype).startswith(("String", "Categorical", "Enum"))
+
+
 def _refuse_empty(series: Any, source: str) -> None:
     if series.null_count():
         raise UserError(
@@ -251,7 +296,12 @@ def _numbers(series: Any, name: str, source: str) -> NDArray[Any]:
     if str(series.dtype) == "Float32":
         return np.asarray(series.to_numpy())
     if series.dtype.is_numeric() or str(series.dtype) == "Boolean":
-        return np.asarray(series.cast(float).to_numpy())  # empty cells become nan, which is refused by row
+        if series.null_count():
+            raise UserError(
+                f"{source}: {series.name} ({name}) is empty in row {series.is_null().arg_max()} ({series.null_count()} "
+                "such cells); fill them (a column of 0 and 1 can say where), or drop those episodes"
+            )
+        return np.asarray(series.cast(float).to_numpy())
     shown = series.drop_nulls().head(1).to_list()
     raise UserError(
         f"{source}: {series.name} ({name}) holds {series.dtype}, not numbers (for example {shown[0]!r})"

@@ -10,6 +10,7 @@ columns of the log. `docs/methods/world.md` says what decided each choice.
 
 import math
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
-from ropeval.data import Problem
+from ropeval.data import Dataset, Problem
 from ropeval.data.problem import Log
 from ropeval.errors import UserError
 from ropeval.estimators.estimator import Estimated, Estimator
 from ropeval.estimators.world.network import Sizes
 from ropeval.estimators.world.outcomes import outcomes, possible_returns
 from ropeval.estimators.world.prepared import LOG_VALUE, World, build, log_value_steps
-from ropeval.estimators.world.rollouts import Rollouts, roll_out
+from ropeval.estimators.world.rollouts import Rollouts, first_log_values, roll_out
 from ropeval.estimators.world.support import Answer, answer
 from ropeval.learning.engine import Run
 from ropeval.learning.resample import Counts
@@ -38,6 +39,9 @@ TAIL = 1e-3  # the horizon is where γ^H falls below it, or `max_horizon`
 LEAST_STEPS = 1_000
 LARGEST = {"cpu": Sizes(12_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
 ROLLOUTS = {"cpu": (128, 256), "gpu": (256, 1024)}  # where nothing is left to chance, and where something is
+SHORT = 128  # steps: where episodes are over sooner, there are more rollouts for the same work, but
+REMEMBERS = 0.6  # correlation of surprises in a row, beyond which they are no noise: as `BY_REASON` of verdicts
+MOST_OFTEN = 4  # times as many at most, since a policy may live longer than the log
 
 
 class WorldConfig(PartConfig):
@@ -88,7 +92,7 @@ def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> E
         values=said.members,
         value=said.value if any_sound else None,
         trained=world.trained,
-        warnings=notes(world),
+        warnings=notes(world, problem.dataset.labels[0]),
         extras={**about(world, said), **more},
         returns=returns,
         among=partial(_among, problem, replace(run, report=None), config, world, starts),
@@ -120,10 +124,12 @@ def lived(
             report("rollouts", share)
 
     by_chance = world.stochastic or not problem.policy.deterministic
-    count = config.rollouts or ROLLOUTS[sized_for(jax.default_backend())][by_chance]
-    initial = first_states(problem, starts, count)
+    count = config.rollouts or rollouts_for(problem.dataset, horizon, jax.default_backend(), by_chance)
+    initial = first_states(problem, starts, count, first_log_values(world.simulator, problem.dataset))
     found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, keys, told)
-    return initial, found if problem.horizon is None else found.within(problem.horizon)
+    if problem.horizon is not None:
+        return initial, found.within(problem.horizon)
+    return initial, found.lasting() if found.discount[-1] > TAIL and horizon > 1 else found
 
 
 def initial_counts(problem: Problem, run: Run) -> Counts:
@@ -132,16 +138,29 @@ def initial_counts(problem: Problem, run: Run) -> Counts:
     return np.concatenate([run.held(episodes), np.ones((1, episodes), np.int64)])
 
 
-def first_states(problem: Problem, starts: Counts, count: int) -> NDArray[np.float32]:
-    """[M + 1, R, S]"""
-    initial = problem.dataset.initial_observations
-    return np.stack([initial[_evenly(np.repeat(np.arange(len(initial)), own), count)] for own in starts])
+def first_states(problem: Problem, starts: Counts, count: int, values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """[M + 1, R, S], evenly over what the log goes on to earn from its first states: `values` [M + 1, E]. A few hundred
+    drawn at random of many different ones (customers, patients) would be worth something else than all of them."""
+    initial, orders = problem.dataset.initial_observations, np.argsort(values, axis=1, kind="stable")
+    chosen = [_evenly(np.repeat(order, own[order]), count) for own, order in zip(starts, orders, strict=True)]
+    return initial[np.stack(chosen)]
 
 
 def _evenly(episodes: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """`count` of them, every one equally often but for one, in an order that does not follow that of the log."""
-    order = np.random.default_rng(0).permutation(len(episodes))
-    return np.asarray(episodes[np.resize(order, count)])
+    """`count` of them, in steps of the same length."""
+    return np.asarray(episodes[((np.arange(count) + 0.5) * len(episodes) / count).astype(np.int64)])
+
+
+def rollouts_for(dataset: Dataset, steps: int, backend: str, by_chance: bool) -> int:
+    often = SHORT // lifetime(dataset, steps)
+    return ROLLOUTS[sized_for(backend)][by_chance] * int(np.clip(often, 1, MOST_OFTEN))
+
+
+def lifetime(dataset: Dataset, steps: int) -> int:
+    """Of `steps` those after which all is over, as far as the log tells: all of them, where an episode was cut off."""
+    lengths = np.diff(dataset.starts)
+    last = dataset.starts[1:][lengths > 0] - 1
+    return max(1, min(steps, int(lengths.max()))) if len(last) and dataset.terminations[last].all() else steps
 
 
 def steps_for(log: Log, longest: int) -> int:
@@ -168,16 +187,25 @@ def about(world: World, said: Answer) -> dict[str, Any]:
         "noisy_columns": list(world.noisy),
         "stochastic": world.stochastic,
         "noisy_rewards": world.reward_noise is not None,
+        "memory": world.memory.correlation,
         "replays": [replay._asdict() for replay in world.replays],
     }
 
 
-def notes(world: World) -> tuple[str, ...]:
+def notes(world: World, columns: Sequence[str]) -> tuple[str, ...]:
     """What only this method can know."""
-    if world.good.all():
-        return ()
-    broken = ", ".join(str(place) for place in np.flatnonzero(~world.good))
-    return (f"the networks of member {broken} broke in training: left out of the simulator",)
+    found = []
+    if not world.good.all():
+        broken = ", ".join(str(place) for place in np.flatnonzero(~world.good))
+        found.append(f"the networks of member {broken} broke in training: left out of the simulator")
+    if world.memory.correlation > REMEMBERS and world.memory.column is not None:
+        found.append(
+            f"what it draws as noise of {columns[world.memory.column]} is none: what could not be foreseen at one step "
+            f"foretells what cannot at the next (correlation {world.memory.correlation:.2f}). Either the observations "
+            "are not the whole state: add what is missing, or earlier observations and actions; or it has not learned "
+            "the task: train it longer (--steps), or log more"
+        )
+    return tuple(found)
 
 
 WORLD = Estimator(

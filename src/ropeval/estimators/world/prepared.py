@@ -39,7 +39,15 @@ NOISY = 0.05  # of a change's variance left unexplained on held-out rows, and
 NOISE_OVER_ERROR = 3.0  # so many times what the members disagree about: then it is noise, and not the model's error
 POOL = 4096  # residuals kept to draw noise from
 UNFINISHED = 0.03  # of a return's weight beyond a time-out, from which on it says too little about V_b
+FEWEST_PAIRS = 500  # of steps in a row, from which on it is asked whether surprises foretell each other
 BLOCK = 4096
+
+
+class Memory(NamedTuple):
+    """How far what surprised at one step foretells what surprises at the next. Of a whole state, nothing does."""
+
+    correlation: float  # the largest among the columns that are drawn with noise
+    column: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +61,7 @@ class World:
     unexplained: float  # share of what happens on held-out rows that the simulator does not foresee
     replays: tuple[Replay, ...]
     paths: LogPaths  # what the log shows of what rollouts show
+    memory: Memory
 
     @property
     def stochastic(self) -> bool:
@@ -84,6 +93,7 @@ def build(
     nets = _sound(trained.state.target, good)
     units = jax.tree.map(jnp.asarray, units)
     look = _look_at_log(nets, weights, units, data, dataset, run)
+    memory = _memory(nets, weights, units, data, dataset, run, look.noisy)
     simulator = Simulator(
         nets, _sound(value_trained.state.target, good), weights, units,
         jnp.asarray(look.usual), jnp.asarray(look.noise), *returns.scale, jnp.zeros(0, int),
@@ -94,8 +104,9 @@ def build(
     replays = replay_log(simulator, dataset, run, open_loop=not (noisy or units.values))
     paths = log_paths(dataset, columns, shown)
     return World(
-        simulator, (trained, value_trained), good, sizes, noisy, look.reward_noise, look.unexplained, replays, paths
-    )
+        simulator, (trained, value_trained), good, sizes, noisy, look.reward_noise, look.unexplained, replays, paths,
+        memory,
+    )  # fmt: skip
 
 
 def log_value_steps(steps: int) -> int:
@@ -186,10 +197,7 @@ class Look(NamedTuple):
 def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dataset: Dataset, run: Run) -> Look:
     rows = np.arange(0, data.size, max(1, data.size // LOOKED_AT))
     some = data.block(rows)
-    sound = np.asarray(weights)[:, None] > 0
-    unseen = _unseen(dataset, run, rows) & sound
-    asked = np.where(unseen.any(axis=0), unseen, sound)  # of a row that all have seen, all are asked
-    share = jnp.asarray(asked / np.maximum(1, asked.sum(axis=0)), jnp.float32)
+    unseen, share = _asked(weights, dataset, run, rows)
     apart, residual, variance, reward, missed = _compare(nets, weights, units, some.x, some.next_x[:, 0], share)
     usual = np.maximum(np.quantile(np.asarray(apart), USUAL, axis=0), LEAST_APART).astype(np.float32)
     goes_on = ~dataset.terminations[rows]
@@ -224,6 +232,34 @@ def _unforeseen(missed: Floats, numbers: Floats) -> list[float]:
         often = np.unique(came, return_counts=True)[1] / len(came)
         found.append(float(errors.mean()) / max(1.0 - float((often**2).sum()), 1e-12))
     return found
+
+
+def _asked(weights: Array, dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> tuple[NDArray[np.bool_], Array]:
+    """[M, n] which sound members have not seen a row; and by how much each is asked about it."""
+    sound = np.asarray(weights)[:, None] > 0
+    unseen = _unseen(dataset, run, rows) & sound
+    asked = np.where(unseen.any(axis=0), unseen, sound)  # of a row that all have seen, all are asked
+    return unseen, jnp.asarray(asked / np.maximum(1, asked.sum(axis=0)), jnp.float32)
+
+
+def _memory(
+    nets: Any, weights: Array, units: Units, data: Transitions, dataset: Dataset, run: Run, noisy: NDArray[np.bool_]
+) -> Memory:
+    inside = np.ones(len(dataset), bool)
+    inside[dataset.starts[1:][np.diff(dataset.starts) > 0] - 1] = False  # an episode's last row has no other after it
+    first = np.flatnonzero(inside[:-1] & ~dataset.terminations[1:])
+    if not noisy.any() or len(first) < FEWEST_PAIRS:
+        return Memory(0.0, None)
+    count = len(range(0, data.size, max(1, data.size // LOOKED_AT)))  # as many rows as above: one program for both
+    half = count // 2
+    first = first[np.linspace(0, len(first) - 1, half).astype(np.int64)]
+    rows = np.resize(np.concatenate([first, first + 1]), count)
+    some = data.block(rows)
+    found = _compare(nets, weights, units, some.x, some.next_x[:, 0], _asked(weights, dataset, run, rows)[1])
+    residual = np.asarray(found[1], np.float64)
+    correlation = np.abs([np.corrcoef(each[:half], each[half : 2 * half])[0, 1] for each in residual.T[noisy]])
+    worst = int(np.argmax(correlation))
+    return Memory(float(correlation[worst]), units.moving[int(np.flatnonzero(noisy)[worst])])
 
 
 def _reward_noise(told: Doubles, logged: Doubles, goes_on: NDArray[np.bool_], units: Units) -> RewardNoise | None:

@@ -12,7 +12,7 @@ Both see the same states and the same noise.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from ropeval.data import Dataset
 from ropeval.estimators.world.network import Prediction, disagreement, mean_prediction, predict
 from ropeval.estimators.world.units import Units
 from ropeval.policies import Policy
@@ -31,6 +32,8 @@ from ropeval.runtime import RUNS_OFTEN
 Doubles = NDArray[np.float64]
 BEYOND = 5.0  # members may agree where none has been: an action a whole range outside the logged ones counts as this
 CHUNK = 32  # steps of a compiled program, after which progress is told
+BLOCK = 4096  # first states whose V_b is asked at a time
+GONE = 1e-4  # where no rollout weighs more than this, all are over
 
 
 class Simulator(NamedTuple):
@@ -117,6 +120,22 @@ def log_values(world: Simulator, states: Array) -> Array:
     return jnp.clip(world.value_mean + world.value_std * scaled, world.value_low, world.value_high)
 
 
+def first_log_values(world: Simulator, dataset: Dataset) -> NDArray[np.float32]:
+    """[M + 1, E] V_b of the log's first states: each member's own, and their mean; in blocks of one shape."""
+    initial = dataset.initial_observations
+    found = np.empty((len(world.weights) + 1, len(initial)), np.float32)
+    for start in range(0, len(initial), BLOCK):
+        some = initial[start : start + BLOCK]
+        filled = np.resize(some, (min(BLOCK, len(initial)), initial.shape[1]))
+        found[:, start : start + BLOCK] = np.asarray(_log_values_of(world, jnp.asarray(filled)))[:, : len(some)]
+    return found
+
+
+@jax.jit
+def _log_values_of(world: Simulator, states: Array) -> Array:
+    return log_values(world, jnp.broadcast_to(states[None], (len(world.weights) + 1, *states.shape)))
+
+
 # --- with the policy inside the program, or on the host -------------------------------------------------------
 
 
@@ -168,6 +187,19 @@ class Rollouts:
         cut.log_value[horizon:], cut.joint_log_value[horizon:] = 0.0, 0.0
         return cut
 
+    def lasting(self) -> "Rollouts":
+        """Where γ looks beyond the last step: after it the policy goes on to earn, Σ_{t≥T} γ^t E[c_t r_t], what it did
+        in the second half. The log's own value, which stands there otherwise, knows nothing of the policy."""
+        last, gamma = len(self.discount) - 1, float(self.discount[1])
+        late = np.arange(last // 2, last)
+        alive = self.joint_running.mean(axis=1)
+        stays = (alive[last] / alive[late[0]]) ** (1.0 / (last - late[0])) if alive[last] > 0.0 else 0.0  # per step
+        earned = self.reward[late] / self.discount[late, None] * stays ** (last - late)[:, None]  # [t, M + 1]
+        beyond = self.discount[-1] * earned.mean(axis=0) / (1.0 - gamma * stays)
+        of_log, one_by_one = self.log_value.copy(), self.joint_log_value.copy()
+        of_log[-1], one_by_one[-1] = beyond, beyond[-1] / max(self.discount[-1] * alive[last], GONE**2)
+        return replace(self, log_value=of_log, joint_log_value=one_by_one)
+
     @property
     def joint_weight(self) -> Doubles:
         """[T, R] γ^t c_t"""
@@ -199,8 +231,10 @@ def roll_out(
         moments.append(jax.device_get(seen))
         if report:
             report((time + length) / (horizon + 1))
+        if gamma ** (time + length) * float(walkers.weight.max()) < GONE:
+            break
     rewards, running, of_log, apart, pictured = (
-        np.concatenate(part).astype(np.float64) for part in zip(*moments, strict=True)
+        _lasting(np.concatenate(part).astype(np.float64), horizon + 1) for part in zip(*moments, strict=True)
     )
     discount = gamma ** np.arange(horizon + 1, dtype=np.float64)
     weight = discount[:, None, None] * running  # [T, M + 1, R]
@@ -208,3 +242,8 @@ def roll_out(
         (weight * rewards).mean(axis=-1), (weight * of_log).mean(axis=-1), discount,
         running[:, -1], rewards[:, -1], of_log[:, -1], apart, pictured,
     )  # fmt: skip
+
+
+def _lasting(part: Doubles, steps: int) -> Doubles:
+    """[T, …] with zeros for the steps after all was over."""
+    return np.concatenate([part, np.zeros((steps - len(part), *part.shape[1:]))])

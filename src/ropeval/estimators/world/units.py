@@ -92,7 +92,8 @@ def make_units(dataset: Dataset) -> Units:
     chosen = {column for choice in choices for column in choice.columns}
     moving = tuple(column for column in range(seen.shape[1]) if column not in chosen)
     columns = np.array(moving, int)
-    change_mean, change_std = normaliser((following - states)[goes_on][:, columns])
+    sizes = np.abs(seen[:, columns]).max(axis=0)
+    change_mean, change_std = normaliser((following - states)[goes_on][:, columns], sizes)
     low, high = _range(dataset)
     whole = tuple(bool((seen[:, column] == np.round(seen[:, column])).all()) for column in moving)
     margin = np.zeros_like(low)

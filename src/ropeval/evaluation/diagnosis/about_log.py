@@ -74,7 +74,7 @@ def few_episodes(e: Evidence) -> Finding | None:
     return Finding(
         "few-episodes",
         "severe" if one else "warning",
-        f"only {episodes} logged episodes: the initial states are hardly sampled"
+        f"only {episodes} logged episode{'' if one else 's'}: the initial states are hardly sampled"
         + (", and nothing can be resampled" if one else ""),
         "log more episodes; the interval is widened for their number, but cannot show what none of them did",
         {"episodes": episodes},

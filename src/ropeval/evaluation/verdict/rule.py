@@ -12,9 +12,12 @@ weights     importance weights, likewise: spread, how few episodes count (1/√e
             from 1, where it should be (|log weight|)
 blind       ignores the policy: a guess, unless a simulator says the same
 
-All of them are judged by `short`, too: the share of what counts that cannot have been learned, since training was too
-short for it (`diagnosis/about_training.py`). What may be missing is what may be off, so its limits are what the others
-were chosen by: off by a tenth is right, by three tenths wrong. They stand here, in `BY_REASON`, and no fit moves them.
+All of them are also judged by signs whose limits stand here, in `BY_REASON`, and which no fit moves:
+
+short       the share of what counts that cannot have been learned, since training was too short for it
+            (`diagnosis/about_training.py`). What may be missing is what may be off, so its limits are what the others
+            were chosen by: off by a tenth is right, by three tenths wrong
+memory      of a simulator: the suite's tasks show their whole state, and cannot tell where the limit is
 
 The other limits were chosen on the suite's dev cases by `python -m benchmarks.verdict`, which writes `table.json`, and
 measured on its test cases (docs/guide/trust.md). `expected` is what nine of ten dev cases of that kind stayed below.
@@ -24,7 +27,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
-from math import exp
+from math import exp, inf
 from typing import Literal, NamedTuple
 
 Word = Literal["supported", "partly", "guess"]
@@ -38,6 +41,7 @@ SAID: dict[str, Callable[[float], str]] = {
     "spread": lambda x: f"resampled logs differ by {x:.0%} of what returns in the log differ by",
     "beyond": lambda _: "it lies beyond everything that the log ever earned",
     "outside": lambda x: f"{x:.0%} of the policy's actions are unlike all logged ones",
+    "memory": lambda _: "the observations are not the whole state, or the simulator has not learned it",
     "lost": lambda x: f"{x:.0%} of its members failed",
     "few": lambda x: f"the weights leave no more than {x**-2.0:.0f} episodes' worth",
     "unlike": lambda x: f"the mean weight, which should be 1, is off by a factor of {exp(x):.2g}",
@@ -51,7 +55,7 @@ class Limits(NamedTuple):
     guess: float
 
 
-BY_REASON = {"short": Limits(0.1, 0.3)}
+BY_REASON = {"short": Limits(0.1, 0.3), "memory": Limits(0.6, inf)}
 
 
 class Expected(NamedTuple):

@@ -10,6 +10,7 @@ lost        share of the members that diverged or cannot be right
 effective   effective number of episodes behind importance weights, and `weight`, the mean weight, which should be 1
 support, fallback, apart    of a simulator (`estimators/world/support.py`), and
 short       share of what counts that cannot have been learned, since training was too short (`about_training.py`)
+memory      how far what surprised it at one step foretells what surprises it at the next: what no state shows
 replay      how far it is off when logged episodes are replayed in it, in standard deviations of their returns
 
 A sign that a method does not have is left out.
@@ -61,4 +62,6 @@ def _simulator(told: dict[str, Any]) -> dict[str, float | None]:
         for one in told["replays"]
         if one["steps"] in REPLAYED and np.isfinite(one["predicted"])
     ]
-    return {name: told[name] for name in ("support", "fallback", "apart")} | {"replay": max(off, default=None)}
+    return {name: told.get(name) for name in ("support", "fallback", "apart", "memory")} | {
+        "replay": max(off, default=None)
+    }

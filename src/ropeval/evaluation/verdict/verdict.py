@@ -57,8 +57,13 @@ def verdict_on(estimate: Estimate, simulator: Estimate | None) -> Verdict | None
         word=judged.word,
         reason="; ".join(clauses[:2]) or CLEAR[kind],
         share=expected.share if expected else None,
-        error=expected.scale * estimate.signs["scale"] if expected else None,
+        error=max(expected.scale * estimate.signs["scale"], _half(estimate)) if expected else None,
     )
+
+
+def _half(estimate: Estimate) -> float:
+    """Of its interval: where luck alone may move it further than such estimates were off, that is what to expect."""
+    return (estimate.interval.high - estimate.interval.low) / 2.0 if estimate.interval else 0.0
 
 
 def look(estimate: Estimate, simulator: Estimate | None) -> tuple[Kind, Judged]:

@@ -15,7 +15,8 @@ from tests.bench.studies import write_study
 def test_test_stands_first_and_dev_beside_it(suite_report):
     found = section(suite_report, "Which estimator to believe")
     assert "| method | error, test | error, dev | answered, test |" in found
-    near = r"^\| near \| \*\*0\.075.*?\*\* \| \*\*0\.025\*\* \| 6 of 6 \| 100% \| 100% \| 0\.075 \|$"  # of 2, 2, 2, 6 in 40
+    # errors of 2, 2, 2 and 6 of 40
+    near = r"^\| near \| \*\*0\.075.*?\*\* \| \*\*0\.025\*\* \| 6 of 6 \| 100% \| 100% \| 0\.075 \|$"
     assert re.search(near, found, re.MULTILINE)
     assert re.search(r"^\| far † \| 0\.500 .* \| 0\.000 \| 4 of 6 \| 100% \| 0% \| 0\.050 \|$", found, re.MULTILINE)
 
