@@ -100,10 +100,11 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        within = "" if self.share is None else f"{self.share:.0%} of the range"
-        within = (
-            within if self.error is None else f"{float(f'{self.error:.2g}'):,g}"
-        )  # what a reader can hold it against
+        within = ""
+        if self.error is not None:  # what a reader can hold it against
+            within = f"{float(f'{self.error:.2g}'):,g}"
+        elif self.share is not None:
+            within = f"{self.share:.0%} of the range"
         often = f" (within about {within}, nine times in ten)" if within else ""
         return f"{self.word}{often}: {self.reason}"
 

@@ -40,8 +40,8 @@ LEAST_STEPS = 1_000
 LARGEST = {"cpu": Sizes(12_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
 ROLLOUTS = {"cpu": (128, 256), "gpu": (256, 1024)}  # where nothing is left to chance, and where something is
 SHORT = 128  # steps: where episodes are over sooner, there are more rollouts for the same work, but
-REMEMBERS = 0.6  # correlation of surprises in a row, beyond which they are no noise: as `BY_REASON` of verdicts
 MOST_OFTEN = 4  # times as many at most, since a policy may live longer than the log
+REMEMBERS = 0.6  # correlation of surprises in a row, beyond which they are no noise: as `BY_REASON` of verdicts
 
 
 class WorldConfig(PartConfig):
@@ -158,9 +158,8 @@ def rollouts_for(dataset: Dataset, steps: int, backend: str, by_chance: bool) ->
 
 def lifetime(dataset: Dataset, steps: int) -> int:
     """Of `steps` those after which all is over, as far as the log tells: all of them, where an episode was cut off."""
-    lengths = np.diff(dataset.starts)
-    last = dataset.starts[1:][lengths > 0] - 1
-    return max(1, min(steps, int(lengths.max()))) if len(last) and dataset.terminations[last].all() else steps
+    last, longest = dataset.last_rows, int(np.diff(dataset.starts).max())
+    return max(1, min(steps, longest)) if len(last) and dataset.terminations[last].all() else steps
 
 
 def steps_for(log: Log, longest: int) -> int:

@@ -246,7 +246,7 @@ def _memory(
     nets: Any, weights: Array, units: Units, data: Transitions, dataset: Dataset, run: Run, noisy: NDArray[np.bool_]
 ) -> Memory:
     inside = np.ones(len(dataset), bool)
-    inside[dataset.starts[1:][np.diff(dataset.starts) > 0] - 1] = False  # an episode's last row has no other after it
+    inside[dataset.last_rows] = False  # an episode's last row has no other after it
     first = np.flatnonzero(inside[:-1] & ~dataset.terminations[1:])
     if not noisy.any() or len(first) < FEWEST_PAIRS:
         return Memory(0.0, None)
