@@ -1,9 +1,11 @@
 """Evaluate small logs over and over and watch what is held: `make soak`, or
 
     python -m tests.soak.campaign --minutes 480
+    python -m tests.soak.campaign --minutes 120 --only many
 
-Half of the time in one process, half in a fresh process each. Memory, open files, threads and temporary files must not
-grow: the last third of the rounds is held against the second, since the first compiles and fills caches.
+Half of the time in one process, half in a fresh process each, or all of it in one of the two ways. Memory, open files,
+threads and temporary files must not grow: the last third of the rounds is held against the second, since the first
+compiles and fills caches.
 
 Now and then a log has a size of its own, for which everything is compiled anew. That takes memory, and areas of it,
 until ropeval lets go of what was compiled: at half of the areas that Linux allows. Here it is told that few are
@@ -29,6 +31,7 @@ from tests.problems import Chain, LinearQuadratic
 SLACK = {"memory": 32 << 20, "areas": 1000, "files": 0, "threads": 0, "temporary": 0}  # what may be more at the end
 COMPILED = ("memory", "areas")  # these rise with every compiled program, until all are let go
 OWN_SIZE_EVERY, OWN_SIZES = 20, 200  # rounds; the largest log is still small
+TOLD_EVERY = 500  # processes
 SMALL = {"fqe": {"width": 8, "depth": 1, "steps": 50, "batch": 16}}
 
 
@@ -120,12 +123,21 @@ def in_many(seconds: float, folder: Path) -> int:
         command = [sys.executable, "-m", "ropeval", *words, str(count)]
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
         count += 1
+        if count % TOLD_EVERY == 0:  # it may be stopped before its end
+            print(f"{count:,} processes; left behind: {left_behind(folder) or 'nothing'}", flush=True)
     return count
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Temporary files of processes that have ended, and hidden ones in the folder of results."""
+    temporary = [str(path) for path in Path(tempfile.gettempdir()).iterdir()]
+    return temporary + [path.name for path in (folder / "out").iterdir() if path.name.startswith(".")]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=480.0)
+    parser.add_argument("--only", choices=("one", "many"), help="process; both, if not given")
     parser.add_argument("--areas", type=int, default=8000, help="of memory: as if the system allowed no more")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ropeval-soak-") as name:
@@ -137,16 +149,16 @@ def main() -> int:
         runtime.prepare()  # as the command line does: what was let go is not compiled again
         runtime.AREAS_ALLOWED = Path(name) / "areas"
         runtime.AREAS_ALLOWED.write_text(str(given.areas))
-        rounds = in_one_process(30 * given.minutes, temporary)
-        for place in sorted({0, len(rounds) // 3, 2 * len(rounds) // 3, len(rounds) - 1}):
+        seconds = (30 if given.only is None else 60) * given.minutes
+        rounds = in_one_process(seconds, temporary) if given.only != "many" else []
+        for place in sorted({0, len(rounds) // 3, 2 * len(rounds) // 3, len(rounds) - 1}) if rounds else ():
             print(f"round {place + 1:6,}: {rounds[place].memory / 2**20:8.1f} MB, {rounds[place]}", flush=True)
         for what, more in per_hundred(rounds).items():
             print(f"{what}: {more:+,.2f} {'bytes ' if what == 'memory' else ''}in 100 evaluations", flush=True)
         print(f"compiled programs were let go {releases(rounds)} times", flush=True)
         wrong = grown(rounds, given.areas)
-        count = in_many(30 * given.minutes, folder)
-        left = [str(path) for path in temporary.iterdir()]
-        left += [path.name for path in (folder / "out").iterdir() if path.name.startswith(".")]
+        count = in_many(seconds, folder) if given.only != "one" else 0
+        left = left_behind(folder) if count else []
         wrong += [f"left behind: {left}"] if left else []
     print(
         f"{len(rounds):,} evaluations in one process, {count:,} in processes of their own; "
