@@ -110,6 +110,7 @@ def work(options: argparse.Namespace, task: Any, training: Any, asked: Sequence[
     for made in world_variants.prepare_variants(training, log, config, options.members, variants):
         prepared = {
             "held_out": world_variants.held_out_error(made, log),
+            **world_variants.loss_of_rows(made, log),
             "network": str(made.world.sizes),
             "members": made.run.members,
             "noisy": len(made.world.noisy),

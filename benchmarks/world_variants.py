@@ -6,7 +6,9 @@
     log-value           the log's own value alone
     sampled             residuals are drawn in all moving columns, needed or not
     members-3, -7       the first three of base's networks; seven
-    no-layer-norm       the simulator's networks have no LayerNorm (V_b keeps it)
+    first               what is trained first: nothing else is tried, whatever unseen rows say
+    quarter             a quarter of its steps
+    no-layer-norm       the simulator's networks have no LayerNorm (V_b keeps it), and nothing else is tried
     likelihood          the mean is learned by a Gaussian likelihood: a variance is learned, too, for each moving column
     likelihood-sampled  those networks, where rollouts draw from their Gaussians in place of residuals
     width-256           two layers of 256
@@ -31,11 +33,12 @@ from jax import Array
 
 from ropeval.data import Log, Rows
 from ropeval.errors import UserError
-from ropeval.estimators.world import WorldConfig, estimate, prepare, prepared, rollouts
+from ropeval.estimators.world import WorldConfig, estimate, fitting, prepare, prepared, rollouts
+from ropeval.estimators.world.fitting import losses, unseen_rows
 from ropeval.estimators.world.network import Prediction, Sizes, annealed_learner, predict, row_loss
 from ropeval.estimators.world.prepared import World
 from ropeval.estimators.world.rollouts import Simulator, next_state
-from ropeval.estimators.world.rows import LoggedOutcomes, LoggedPairs
+from ropeval.estimators.world.rows import LoggedOutcomes, LoggedPairs, world_rows
 from ropeval.estimators.world.units import Units
 from ropeval.evaluation.conclude import conclude
 from ropeval.evaluation.evaluate import make_run
@@ -57,14 +60,16 @@ class Training(NamedTuple):
     variants: tuple[str, ...]
     settings: tuple[tuple[str, int], ...] = ()  # that differ from base's
     members: int | None = None  # None: as many as base
-    norm: bool = True
+    share: float | None = None  # of the usual steps; None: as unseen rows say
     likelihood: bool = False
 
 
 PARTS = ("own", "no-fallback", "log-value")  # are in base's own answer
 TRAININGS = (
     Training(("base", *PARTS, "sampled", "members-3")),
-    Training(("no-layer-norm",), norm=False),
+    Training(("first",), share=1.0),
+    Training(("quarter",), share=0.25),
+    Training(("no-layer-norm",), (("norm", False),), share=1.0),
     Training(("likelihood", "likelihood-sampled"), likelihood=True),
     Training(("width-256",), (("width", 256), ("depth", 2))),
     Training(("steps-12000",), (("steps", STEPS),)),
@@ -99,18 +104,14 @@ def likelihood_loss(net: MLP, row: Rows, moving: int, choices: tuple[int, ...]) 
 
 
 @lru_cache(maxsize=64)
-def other_learner(
-    norm: bool, likelihood: bool, sizes: Sizes, pair: int, moving: int, choices: tuple[int, ...]
-) -> Learner:
+def likelihood_learner(sizes: Sizes, pair: int, moving: int, choices: tuple[int, ...]) -> Learner:
     """Takes the place of `network.make_learner`."""
-    outputs = moving + sum(choices) + 2 + likelihood * moving
-    of_row = likelihood_loss if likelihood else row_loss
-    loss_of = jax.vmap(partial(of_row, moving=moving, choices=choices), in_axes=(None, 0))
+    loss_of = jax.vmap(partial(likelihood_loss, moving=moving, choices=choices), in_axes=(None, 0))
 
     def loss(net: MLP, rows: Rows) -> Array:
         return loss_of(net, rows).mean()
 
-    return annealed_learner(sizes, pair, outputs, loss, norm=norm)
+    return annealed_learner(sizes, pair, moving + sum(choices) + 2 + moving, loss)
 
 
 # --- rollouts that draw from learned Gaussians ----------------------------------------------------------------
@@ -165,6 +166,9 @@ def make_config(training: Training, settings: dict[str, Any], rows: int) -> Worl
     """`settings` are base's. None where it would train just what base trains."""
     base, own = WorldConfig(**settings), dict[str, int](training.settings)
     usual = base.sizes(rows, jax.default_backend())
+    if training.share is not None:
+        own["steps"] = max(1, int(training.share * usual.steps))
+        return WorldConfig(**{**settings, **own})
     if "steps" in own:  # where it is tried out with few steps, as much shorter as on the longest logs
         own["steps"] = min(usual.steps, own["steps"]) if base.steps is None else max(1, base.steps // 5)
     config = WorldConfig(**{**settings, **own})
@@ -178,12 +182,8 @@ def prepare_variants(
     """Train once, and make every simulator of it that is wanted; `members`: base's."""
     first, run = training.variants[0], make_world_run(log, training.members or members)
     began = time.perf_counter()
-    if training.norm and not training.likelihood:
+    with mock.patch.object(fitting, "make_learner", likelihood_learner) if training.likelihood else nullcontext():
         world = prepare(log, config, run)
-    else:
-        learner = partial(other_learner, training.norm, training.likelihood)
-        with mock.patch.object(prepared, "make_learner", learner):
-            world = prepare(log, config, run)
     seconds = time.perf_counter() - began
     yield Prepared(first, config, run, world, seconds)
     if "sampled" in wanted:
@@ -207,14 +207,14 @@ def prepare_again(world: World, log: Log, config: WorldConfig, run: Run) -> Worl
     kept = {one.stage: one for one in world.trained}
 
     def trained(*given: Any) -> Trained:
-        stage = given[5] if len(given) > 5 else run.part
+        stage = (given[5] if len(given) > 5 else None) or run.part
         one = kept[stage]
         curves = {name: values[:, : run.members] for name, values in one.curves.items()}
         state = jax.tree.map(lambda leaf: leaf[: run.members], one.state)
         return replace(one, state=state, curves=curves, diverged_at=one.diverged_at[: run.members])
 
-    with mock.patch.object(prepared, "train", trained):
-        return prepare(log, config, run)
+    with mock.patch.object(prepared, "train", trained), mock.patch.object(fitting, "train", trained):
+        return prepare(log, config.model_copy(update={"steps": world.sizes.steps, "norm": world.sizes.norm}), run)
 
 
 def answer(made: Prepared, log: Log, policy: Policy, wanted: Collection[str]) -> dict[str, dict[str, Any]]:
@@ -253,10 +253,17 @@ def held_out_error(made: Prepared, log: Log) -> float | None:
     units, dataset = made.world.simulator.units, log.dataset
     rows = np.arange(0, len(dataset), max(1, len(dataset) // prepared.LOOKED_AT))
     rows = rows[~dataset.terminations[rows]]
-    new = prepared._unseen(dataset, made.run, rows) & made.world.good[:, None]  # [M, n]
+    new = unseen_rows(dataset, made.run, rows) & made.world.good[:, None]  # [M, n]
     if not units.moving or not new.any():
         return None
     logged = jax.device_get(units)
     x, outcome = (jnp.asarray(kind(dataset, logged)[rows]) for kind in (LoggedPairs, LoggedOutcomes))
     left = prepared._own_residuals(made.world.simulator.nets, units, x, outcome[:, 0])  # [M, n, D]
     return finite_or_none(float(np.asarray(left**2).mean(axis=-1)[new].mean(dtype=np.float64)))
+
+
+def loss_of_rows(made: Prepared, log: Log) -> dict[str, float | None]:
+    """Of those that members have seen, and of those that they have not, by which the library chooses."""
+    units = jax.device_get(made.world.simulator.units)
+    found = losses(made.world.trained[0], world_rows(log.dataset, units), log.dataset, units, made.run)
+    return dict(zip(("seen", "unseen"), map(finite_or_none, found), strict=True))

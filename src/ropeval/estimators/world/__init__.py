@@ -25,7 +25,8 @@ from ropeval.data import Dataset, Problem
 from ropeval.data.problem import Log
 from ropeval.errors import UserError
 from ropeval.estimators.estimator import Estimated, Estimator
-from ropeval.estimators.world.network import Sizes
+from ropeval.estimators.world.fitting import OTHERS
+from ropeval.estimators.world.network import Sizes, averaging
 from ropeval.estimators.world.outcomes import outcomes, possible_returns
 from ropeval.estimators.world.prepared import LOG_VALUE, World, build, log_value_steps
 from ropeval.estimators.world.rollouts import Rollouts, first_log_values, roll_out
@@ -52,6 +53,7 @@ class WorldConfig(PartConfig):
     width: PositiveInt | None = None  # 256; on a GPU 512
     depth: PositiveInt | None = None  # 2; on a GPU 3
     passes: PositiveFloat = 80.0
+    norm: bool = True  # LayerNorm
     learning_rate: PositiveFloat = 1e-3  # falls along a cosine to a hundredth
     weight_decay: NonNegativeFloat = 1e-4
     rollouts: PositiveInt | None = None  # joint ones, and as many of every member; by device and chance
@@ -60,21 +62,22 @@ class WorldConfig(PartConfig):
 
     def stages(self, part: str) -> dict[str, int]:
         steps = self.steps or LARGEST["cpu"].steps  # the shares of the two are what matters
-        return {part: steps, LOG_VALUE: log_value_steps(steps)}
+        return {part: steps, OTHERS: steps // 4, LOG_VALUE: log_value_steps(steps)}
 
     def sizes(self, rows: int, backend: str) -> Sizes:
         largest = LARGEST[sized_for(backend)]
         batch = self.batch or largest.batch
         steps = self.steps or int(np.clip(self.passes * rows / batch, LEAST_STEPS, largest.steps))
-        tau = float(np.clip(10.0 / steps, 1e-3, 0.1))
-        return Sizes(steps, batch, self.width or largest.width, self.depth or largest.depth, tau, self.weight_decay)
+        width, depth = self.width or largest.width, self.depth or largest.depth
+        return Sizes(steps, batch, width, depth, averaging(steps), self.weight_decay, self.norm)
 
 
 def prepare(log: Log, config: WorldConfig, run: Run) -> World:
     sizes = config.sizes(len(log.dataset), jax.default_backend())
     return build(
-        log.dataset, log.gamma, sizes, config.learning_rate, run, log.horizon, steps_for(log, config.max_horizon)
-    )
+        log.dataset, log.gamma, sizes, config.learning_rate, run, log.horizon, steps_for(log, config.max_horizon),
+        settled=config.steps is not None,
+    )  # fmt: skip
 
 
 def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> Estimated:
@@ -181,7 +184,7 @@ def about(world: World, said: Answer) -> dict[str, Any]:
         "simulated": said.simulated,
         "log_value": said.log_value,
         "network": str(world.sizes),
-        "steps": world.sizes.steps,
+        "steps": world.longest,
         "unexplained": world.unexplained,
         "noisy_columns": list(world.noisy),
         "stochastic": world.stochastic,

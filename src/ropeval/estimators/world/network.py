@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import Array
 
@@ -36,9 +37,19 @@ class Sizes(NamedTuple):
     depth: int
     tau: float  # step of the averaged parameters, which are the ones used
     weight_decay: float
+    norm: bool = True  # LayerNorm
 
     def __str__(self) -> str:
-        return f"{self.depth} layers of {self.width}, {self.steps:,} steps of {self.batch} rows"
+        plain = "" if self.norm else " without LayerNorm"
+        return f"{self.depth} layers of {self.width}{plain}, {self.steps:,} steps of {self.batch} rows"
+
+    def shortened(self, steps: int) -> "Sizes":
+        return self._replace(steps=steps, tau=averaging(steps))
+
+
+def averaging(steps: int) -> float:
+    """The averaged parameters look back over a tenth of the training, at most."""
+    return float(np.clip(10.0 / steps, 1e-3, 0.1))
 
 
 class Annealed(NamedTuple):
@@ -100,16 +111,14 @@ def make_value_learner(sizes: Sizes, states: int) -> Learner:
     return annealed_learner(sizes, states, 1, loss)
 
 
-def annealed_learner(
-    sizes: Sizes, inputs: int, outputs: int, loss: Callable[[MLP, Rows], Array], norm: bool = True
-) -> Learner:
+def annealed_learner(sizes: Sizes, inputs: int, outputs: int, loss: Callable[[MLP, Rows], Array]) -> Learner:
     """Adam down the loss, its rate along a cosine; the averaged parameters are the ones used."""
     transform = optax.chain(
         optax.clip_by_global_norm(GRADIENT_NORM), optax.scale_by_adam(), optax.add_decayed_weights(sizes.weight_decay)
     )
 
     def init(key: Array, hyper: Hyper) -> Annealed:
-        net = MLP(key, inputs, outputs, sizes.width, sizes.depth, norm=norm, activation="silu")
+        net = MLP(key, inputs, outputs, sizes.width, sizes.depth, norm=sizes.norm, activation="silu")
         return Annealed(start(net, transform), jnp.int32(0))
 
     def update(state: Annealed, batch: Rows, key: Array, hyper: Hyper) -> tuple[Annealed, Metrics]:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Transitions
 from ropeval.data.returns import discounted_steps
+from ropeval.estimators.world.fitting import fit_networks, unseen_rows
 from ropeval.estimators.world.log_paths import LogPaths, important_columns, log_paths
-from ropeval.estimators.world.network import Prediction, Sizes, disagreement, make_learner, make_value_learner, predict
+from ropeval.estimators.world.network import Prediction, Sizes, disagreement, make_value_learner, predict
 from ropeval.estimators.world.replays import Replay, replay_log
 from ropeval.estimators.world.reward_noise import RewardNoise, make_reward_noise
 from ropeval.estimators.world.rollouts import Simulator
@@ -56,6 +57,7 @@ class World:
     trained: tuple[Trained, ...]
     good: NDArray[np.bool_]  # [M] members whose networks are sound
     sizes: Sizes
+    longest: int  # steps of training that were tried
     noisy: tuple[int, ...]  # columns whose changes are drawn with noise
     reward_noise: RewardNoise | None  # where rewards scatter
     unexplained: float  # share of what happens on held-out rows that the simulator does not foresee
@@ -76,16 +78,16 @@ def build(
     run: Run,
     horizon: int | None = None,
     shown: int = 1,
+    settled: bool = True,
 ) -> World:
-    """`horizon`: steps that count, None: all; `shown`: steps of the pictures."""
+    """`horizon`: steps that count, None: all; `shown`: steps of the pictures; `settled`: the sizes are as given."""
     units = make_units(dataset)
     data = world_rows(dataset, units)
     hyper = {"learning_rate": run.spread("learning_rate", learning_rate)}
-    choices = tuple(len(values) for values in units.values)
-    learner = make_learner(sizes, int(data.rows.x.shape[-1]), len(units.moving), choices)
-    trained = train(learner, data, hyper, sizes.steps, run)
+    fitted = fit_networks(data, dataset, units, sizes, hyper, run, settled)
+    trained = fitted.trained
     returns = log_returns(dataset, gamma, horizon)
-    value_sizes = sizes._replace(steps=log_value_steps(sizes.steps), width=min(sizes.width, VALUE_WIDTH))
+    value_sizes = sizes._replace(steps=log_value_steps(sizes.steps), width=min(sizes.width, VALUE_WIDTH), norm=True)
     value_learner = make_value_learner(value_sizes, dataset.observations.shape[1])
     value_trained = train(value_learner, returns.rows(data), hyper, value_sizes.steps, run, LOG_VALUE)
     good = (trained.diverged_at < 0) & (value_trained.diverged_at < 0)
@@ -104,8 +106,8 @@ def build(
     replays = replay_log(simulator, dataset, run, open_loop=not (noisy or units.values))
     paths = log_paths(dataset, columns, shown)
     return World(
-        simulator, (trained, value_trained), good, sizes, noisy, look.reward_noise, look.unexplained, replays, paths,
-        memory,
+        simulator, (trained, value_trained), good, fitted.sizes, sizes.steps, noisy, look.reward_noise,
+        look.unexplained, replays, paths, memory,
     )  # fmt: skip
 
 
@@ -237,7 +239,7 @@ def _unforeseen(missed: Floats, numbers: Floats) -> list[float]:
 def _asked(weights: Array, dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> tuple[NDArray[np.bool_], Array]:
     """[M, n] which sound members have not seen a row; and by how much each is asked about it."""
     sound = np.asarray(weights)[:, None] > 0
-    unseen = _unseen(dataset, run, rows) & sound
+    unseen = unseen_rows(dataset, run, rows) & sound
     asked = np.where(unseen.any(axis=0), unseen, sound)  # of a row that all have seen, all are asked
     return unseen, jnp.asarray(asked / np.maximum(1, asked.sum(axis=0)), jnp.float32)
 
@@ -281,14 +283,6 @@ def _pool(residual: Floats, noisy: NDArray[np.bool_]) -> Floats:
 def _own_residuals(nets: Any, units: Units, x: Array, outcome: Array) -> Array:
     one = lambda net: jax.vmap(lambda row: predict(net, units, row).change)(x)  # noqa: E731
     return outcome[None, :, : len(units.moving)] - jax.vmap(one)(nets)
-
-
-def _unseen(dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """[M, n] whether a member has not learned from a row; where there are no resamples, all have from all."""
-    if run.counts is None:
-        return np.zeros((run.members, len(rows)), bool)
-    episode = np.searchsorted(dataset.starts, rows, side="right") - 1
-    return np.asarray(run.counts[:, episode] == 0)
 
 
 @partial(jax.jit, compiler_options=RUNS_ONCE)
