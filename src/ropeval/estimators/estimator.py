@@ -118,6 +118,15 @@ def mean_among(run: Run, values: Floats, held: NDArray[np.bool_]) -> Estimated:
         return Estimated((own * values).sum(axis=1) / own.sum(axis=1))
 
 
+class _Rehearsed(Exception):
+    pass
+
+
+def _enough(stage: str, fraction: float) -> None:
+    """An estimate that can tell how far it is has run its programs once."""
+    raise _Rehearsed
+
+
 @dataclass(frozen=True)
 class Estimator:
     """An entry of the registry. Its name is that of its settings, its curves and its checkpoints, too."""
@@ -151,10 +160,10 @@ class Estimator:
         as it gives itself, and with that the estimate is rehearsed, too; but no policy is asked on the host for it."""
         if run.aside is None or problem.policy.compiled() is None:
             return run
-        aside, alone = run.aside, replace(run, checkpoint=None, shared=None, aside=None)
+        aside, alone = run.aside, replace(run, report=_enough, checkpoint=None, shared=None, aside=None)
 
         def further(work: Callable[[Told], Any]) -> None:
-            aside(lambda told: self.estimate(problem, config, replace(alone, report=told), work(told)))
+            aside(lambda told: self.estimate(problem, config, alone, work(told)))
 
         return replace(run, aside=further)
 

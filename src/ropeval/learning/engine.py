@@ -164,10 +164,10 @@ def first_chunk(
     arrange, length = _arranged(learner, transitions, hyper, run, stage), min(_chunk_length(steps), steps)
     told = partial(run.report, stage) if run.report else lambda share: None
     told(0.0)
-    state = arrange.init()
-    for some in (steps % length, length):
-        if some:
-            state, seen = arrange.chunk(state, 0, some, told)
+    if isinstance(arrange, Vectorised):  # compiled beside what makes the first weights, which takes about as long
+        for some in filter(None, (length, steps % length)):
+            arrange.chunk(arrange.blank(), 0, some, told)
+    state, seen = arrange.chunk(arrange.init(), 0, length, told)
     curves = {name: values[None] for name, values in seen.items()}
     return Trained(stage, arrange.stack(state), np.array([length]), curves, np.full(run.members, -1))
 

@@ -1,5 +1,6 @@
 """What is made once per log: the log's own returns, noise, replays, and members that are left out."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import jax
@@ -129,7 +130,8 @@ def test_what_was_rehearsed_is_not_compiled_again():
             compiled.append(about["fun_name"])
 
     def aside(work):
-        work(lambda stage, share: None)
+        with suppress(Exception):  # it ends where all has been compiled
+            work(lambda stage, share: None)
         rehearsed.append(compiled.copy())
         compiled.clear()
 

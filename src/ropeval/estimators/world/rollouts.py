@@ -231,9 +231,10 @@ def roll_out(
             walkers, seen = _host_step(world, policy, walkers, keys, time, generators)
             seen = jax.tree.map(lambda a: a[None], seen)
         moments.append(jax.device_get(seen))
+        over = gamma ** (time + length) * float(walkers.weight.max()) < GONE
         if report:
             report((time + length) / (horizon + 1))
-        if gamma ** (time + length) * float(walkers.weight.max()) < GONE:
+        if over:
             break
     rewards, running, of_log, apart, pictured = (
         _lasting(np.concatenate(part).astype(np.float64), horizon + 1) for part in zip(*moments, strict=True)
