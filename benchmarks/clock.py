@@ -2,7 +2,7 @@
 
 A function that is timed counts for its part, less what it spends in other timed ones. Compiling (tracing, lowering, the
 compiler or its cache) is told by JAX when it is over, in the thread that did it, and is then cut out of the stretch
-that it fell into. Seconds count from the start of the process.
+that it fell into. A thread that waits for another to compile is where it waits. Seconds count from the process's start.
 """
 
 import sys
