@@ -134,6 +134,15 @@ def test_on_an_accelerator_two_lanes_come_to_the_same_bits(tmp_path, monkeypatch
     assert len(alone) == 9
 
 
+@pytest.mark.parametrize(("room", "expected"), [(1.5, 1), (2.5, 2)])
+def test_two_policies_at_a_time_where_both_can_be_held(monkeypatch, room, expected):
+    asked = three_policies()
+    answers = asked.log.problem(asked.policies[0]).answers
+    rows, width = answers.logged.shape
+    monkeypatch.setattr("ropeval.data.transitions.held_bytes", lambda: room * 4 * rows * width * (1 + answers.count))
+    assert [asked.at_once(asked.log, lane) for lane in ([0, 1], [2])] == [expected, expected]
+
+
 @pytest.mark.training
 def test_a_rehearsal_that_fails_is_not_heard_of(tmp_path, monkeypatch, alone):
     side_by_side(monkeypatch)

@@ -197,18 +197,17 @@ def _side_by_side(
     with ExitStack() as pools:
         spare = pools.enter_context(ThreadPoolExecutor(1, "compiling early"))
         aside = partial(_compile_early, spare, stop) if len(jax.devices()) == 1 else None  # more: it copies the log
-        for lane in lanes:
-            name = ", ".join(session.methods[which].name for which in lane)
-            pool = pools.enter_context(ThreadPoolExecutor(session.at_once(log, lane), name))
-            answer_one = partial(_answer_policy, session, folder, log, lane, report=told, aside=aside)
-            running += [pool.submit(answer_one, place) for place in range(len(session.policies))]
         try:
+            for lane in lanes:
+                name = ", ".join(session.methods[which].name for which in lane)
+                pool = pools.enter_context(ThreadPoolExecutor(session.at_once(log, lane), name))
+                answer_one = partial(_answer_policy, session, folder, log, lane, report=told, aside=aside)
+                running += [pool.submit(answer_one, place) for place in range(len(session.policies))]
             return {number: one for answers in as_completed(running) for number, one in answers.result()}
-        except BaseException:
+        finally:  # what is left then is not needed: because something failed, or because all is answered
             stop.set()
             for each in running:
                 each.cancel()
-            raise
 
 
 def _compile_early(spare: ThreadPoolExecutor, stop: Event, work: Callable[[Told], Any]) -> None:

@@ -82,7 +82,8 @@ def build(
     units = make_units(dataset)
     data, returns = world_rows(dataset, units), log_returns(dataset, gamma, horizon)
     made = partial(_build, dataset, units, data, returns, sizes, learning_rate, shown)
-    run.rehearse(partial(made, learn=_begin))
+    if not data.streamed:  # reading such a log once more would take longer than compiling
+        run.rehearse(partial(made, learn=_begin))
     return made(run, learn=train)
 
 
