@@ -1,14 +1,16 @@
 """How long `ropeval evaluate` takes from pressing Enter until the default methods have answered, and what takes it.
 
-    python benchmarks/time_to_answer.py                                  20K and 100K rows, one policy
-    python benchmarks/time_to_answer.py --rows 20000 --policies 1 10 --steps 200 --again
+    python -m benchmarks.time_to_answer                                  20K and 100K rows, one policy
+    python -m benchmarks.time_to_answer --rows 20000 --policies 1 10 --steps 200 --again
+    python -m benchmarks.time_to_answer --rows 1000000 --policies 20 --save h200.json
 
 The log is the demo's pendulum, its episodes repeated until there are enough rows; the policies are the demo's four,
 under several names. Every case runs in a process of its own, through the command line, with an empty cache of compiled
 programs; --again runs it once more with what is there then. A case that is measured again replaces its row.
 
-The seconds are those of the main thread, each in one place only: what a part spends in another counts for the other.
-While anything compiles, in any thread, it counts as compiling. Peak memory is the largest resident set.
+`parts` are the seconds of the main thread, each in one place only: what a part spends in another counts for the other.
+While anything compiles, in any thread, it counts as compiling. On an accelerator the main thread only waits for others:
+`timeline` has what each of them did, and when. Peak memory is the largest resident set.
 """
 
 import argparse
@@ -17,22 +19,40 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib import import_module, resources
-from itertools import accumulate
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from benchmarks.clock import COMPILING, Clock, Part, table, timeline
+
 HERE = Path(__file__).resolve().parent
+PRETENDED = "ROPEVAL_BENCHMARK_LANES"  # in the environment: see `pretend`
 INSIDE = "--inside"  # then where to write the seconds, when the process was started, and what was typed
-FUNCTIONS = {  # what is timed -> where it counts
+
+
+def _stage(
+    learner: Any, transitions: Any, hyper: Any, steps: int, run: Any, stage: str = "", *_: Any, **__: Any
+) -> str:
+    return f"training: {stage or run.part}"
+
+
+FUNCTIONS: dict[str, Part] = {  # what is timed -> where it counts
     "ropeval.data:load_dataset": "reading",
     "ropeval.policies.given:load_policies": "reading",
-    "ropeval.data.problem:Log.problem": "reading",  # and asking the policy what it would do
-    "ropeval.learning.engine:train": "training",
+    "ropeval.data.problem:PolicyAnswers._asked": "asking",
+    "ropeval.data.streaming:Pairs.__getitem__": "pairing",  # states and actions, on the host
+    "ropeval.data.transitions:lay_out": "to the device",
+    "ropeval.learning.arrangements:Vectorised.__init__": "to the device",
+    "ropeval.learning.engine:train": _stage,
+    "ropeval.learning.engine:first_chunk": _stage,  # to compile early
+    "ropeval.learning.checkpoint:Checkpoint.save": "checkpoints",
+    "ropeval.learning.prepare:prepared": "preparing, or waiting until it is prepared",
+    "ropeval.estimators.world.units:make_units": "looking at the log",
+    "ropeval.estimators.world.prepared:log_returns": "looking at the log",
+    "ropeval.estimators.world.prepared:_look_at_log": "looking at the log",
+    "ropeval.estimators.world.prepared:_memory": "looking at the log",
+    "ropeval.estimators.world.replays:replay_log": "looking at the log",
     "ropeval.estimators.world.rollouts:roll_out": "rollouts",
     "ropeval.evaluation.coverage:measure": "intervals",
     "ropeval.evaluation.conclude:conclude": "intervals",
@@ -40,84 +60,13 @@ FUNCTIONS = {  # what is timed -> where it counts
     "ropeval.evaluation.diagnosis.diagnose:diagnose": "intervals",
     "ropeval.evaluation.versus_log:compare_with_log": "intervals",
     "ropeval.evaluation.session:rankings": "intervals",
+    "ropeval.evaluation.session:_answer_policy": "other",  # in a lane, which waits for work otherwise
     "ropeval.cli.evaluate:keep": "page",
 }
 SLOWEST = 6  # programs to name
-PARTS = ("import", "compiling", *dict.fromkeys(FUNCTIONS.values()), "other")
 
 
 # --- in the process that is measured --------------------------------------------------------------------------
-
-
-class Clock:
-    """Cuts the main thread's time into stretches, each of one part."""
-
-    def __init__(self, began: float) -> None:
-        self.stretches: list[tuple[str, float, float]] = []
-        self.compiling: list[tuple[float, float]] = []  # in all threads
-        self.programs: list[tuple[float, str]] = []  # seconds in the compiler, or in its cache
-        self.cached = 0  # programs that were found there
-        self._part, self._since = "import", began  # Python itself comes first
-
-    @contextmanager
-    def part(self, name: str) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        outer = self._part
-        self._turn(name)
-        try:
-            yield
-        finally:
-            self._turn(outer)
-
-    def _turn(self, name: str) -> None:
-        now = time.time()
-        self.stretches.append((self._part, self._since, now))
-        self._part, self._since = name, now
-
-    def timed(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*given: Any, **named: Any) -> Any:
-            with self.part(name):
-                return function(*given, **named)
-
-        return call
-
-    def heard(self, event: str, duration_secs: float, **about: str | int) -> None:
-        if event.startswith("/jax/core/compile/"):  # tracing, lowering, and the compiler or its cache
-            now = time.time()
-            self.compiling.append((now - duration_secs, now))
-        if event == "/jax/core/compile/backend_compile_duration":
-            self.programs.append((round(duration_secs, 2), str(about.get("fun_name", "?"))))
-
-    def counted(self, event: str, **_: Any) -> None:
-        self.cached += event == "/jax/compilation_cache/cache_hits"
-
-    def seconds(self) -> dict[str, float]:
-        import numpy as np
-
-        self._turn("other")
-        found = dict.fromkeys(PARTS, 0.0)
-        busy = [*merged(self.compiling), (self._since, self._since)]
-        edges = [edge for span in busy for edge in span]
-        before = list(accumulate((end - start for start, end in busy), initial=0.0))  # compiling until each span
-        total = [before[(i + 1) // 2] for i in range(len(edges))]
-        for part, start, end in self.stretches:  # there may be 100,000 of them
-            compiled = float(np.interp(end, edges, total) - np.interp(start, edges, total))
-            found[part] += end - start - compiled
-            found["compiling"] += compiled
-        return {part: round(seconds, 2) for part, seconds in found.items()}
-
-
-def merged(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The same time without overlaps."""
-    found: list[tuple[float, float]] = []
-    for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
-        else:
-            found.append((start, end))
-    return found
 
 
 def inside(target: Path, began: float, arguments: list[str]) -> None:
@@ -135,7 +84,9 @@ def inside(target: Path, began: float, arguments: list[str]) -> None:
         jax.monitoring.register_event_duration_secs_listener(clock.heard)
         jax.monitoring.register_event_listener(clock.counted)
         for place, part in FUNCTIONS.items():
-            replace_everywhere(place, part, clock)
+            clock.time_everywhere(place, part)
+        if os.environ.get(PRETENDED):
+            pretend()
     builtins.__import__ = clock.timed("import", builtins.__import__)
     with clock.part("other"):
         try:
@@ -144,27 +95,25 @@ def inside(target: Path, began: float, arguments: list[str]) -> None:
             if left.code:
                 raise
     found = {
-        "parts": clock.seconds(),
+        "parts": {COMPILING: 0.0, **clock.main_thread()},
         "programs": len(clock.programs),
         "from_cache": clock.cached,
         "slowest_programs": sorted(clock.programs, reverse=True)[:SLOWEST],
+        "timeline": timeline(clock.threads()),
     }
     target.write_text(json.dumps(found))
 
 
-def replace_everywhere(place: str, part: str, clock: Clock) -> None:
-    """A function is known by its name in every module that imported it."""
-    module, name = place.split(":")
-    home: Any = import_module(module)
-    *owner, name = name.split(".")
-    for step in owner:
-        home = getattr(home, step)
-    original = getattr(home, name)
-    timed = clock.timed(part, original)
-    setattr(home, name, timed)
-    for other in [m for n, m in sys.modules.items() if n.startswith("ropeval")]:
-        if vars(other).get(name) is original:
-            setattr(other, name, timed)
+def pretend() -> None:
+    """As if this were an accelerator: lanes side by side, and all members in one program."""
+    from ropeval.evaluation import session
+    from ropeval.learning import arrangements, engine
+
+    for module, name, value in (
+        (session, "sized_for", lambda backend: "gpu"),
+        (engine, "_choose", lambda arrangement, transitions: arrangements.Vectorised),
+    ):
+        setattr(module, name, value)
 
 
 # --- outside --------------------------------------------------------------------------------------------------
@@ -195,8 +144,11 @@ def run_command(log: Path, policies: int, steps: int | None, cache: Path, scratc
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
     environment.pop("JAX_COMPILATION_CACHE_DIR", None)
     began = time.time()
-    command = [sys.executable, __file__, INSIDE, str(seconds), str(began), *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+    module = ["-m", "benchmarks.time_to_answer"]
+    command = [sys.executable, *module, INSIDE, str(seconds), str(began), *arguments]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, cwd=HERE.parent
+    )
     assert process.stderr is not None
     said = process.stderr.readline()
     first = time.time() - began
@@ -216,13 +168,14 @@ def run_command(log: Path, policies: int, steps: int | None, cache: Path, scratc
 
 
 def measure(rows: int, policies: int, steps: int | None, again: bool) -> dict[str, Any]:
-    row = {"rows": rows, "policies": policies, "steps": steps or "default", "about": hardware()}
+    row: dict[str, Any] = {"rows": rows, "policies": policies, "steps": steps or "default", "about": hardware()}
     with tempfile.TemporaryDirectory() as place:
         scratch = Path(place)
         make_log(scratch / "log.npz", rows)
         for name in ("cold", "warm") if again else ("cold",):
             row[name] = run_command(scratch / "log.npz", policies, steps, scratch / "cache", scratch / name)
-    print(json.dumps(row), flush=True)
+            print(json.dumps({**row, name: {k: v for k, v in row[name].items() if k != "timeline"}}))
+            print(table(row[name]["timeline"]), flush=True)
     return row
 
 
@@ -264,8 +217,12 @@ def main() -> None:
     parser.add_argument("--policies", type=int, nargs="+", default=[1])
     parser.add_argument("--steps", type=int, help="of every training; default: the methods' own")
     parser.add_argument("--again", action="store_true", help="a second time, with what the first compiled")
+    lanes = "as if this were an accelerator: to try the timeline on a CPU"
+    parser.add_argument("--lanes", action="store_true", help=lanes)
     parser.add_argument("--save", type=Path, default=HERE / "results" / "time-to-answer-cpu.json")
     chosen = parser.parse_args()
+    if chosen.lanes:
+        os.environ[PRETENDED] = "1"
     for rows in chosen.rows:
         for policies in chosen.policies:
             keep(measure(rows, policies, chosen.steps, chosen.again), chosen.save)

@@ -213,7 +213,7 @@ def prepare_again(world: World, log: Log, config: WorldConfig, run: Run) -> Worl
         state = jax.tree.map(lambda leaf: leaf[: run.members], one.state)
         return replace(one, state=state, curves=curves, diverged_at=one.diverged_at[: run.members])
 
-    with mock.patch.object(prepared, "train", trained), mock.patch.object(fitting, "train", trained):
+    with mock.patch.object(prepared, "train", trained):
         return prepare(log, config.model_copy(update={"steps": world.sizes.steps, "norm": world.sizes.norm}), run)
 
 

@@ -1,14 +1,17 @@
 """One run's questions: what makes it this run, and what is refused before anything is computed."""
 
+import threading
 from dataclasses import replace
 
+import jax
 import pytest
 
 from ropeval.errors import UserError
 from ropeval.evaluation.options import Options, make_options
 from ropeval.evaluation.result_folder import ResultFolder
 from ropeval.evaluation.session import Session, rankings, run_session
-from ropeval.policies import CallablePolicy
+from ropeval.learning.arrangements import Vectorised
+from ropeval.policies import CallablePolicy, UniformPolicy
 from tests.problems import Chain
 
 TRIVIAL = ("mean-reward", "mean-return")
@@ -84,44 +87,120 @@ LEARNED = {
 }
 
 
-def two_policies() -> Session:
+def three_policies() -> Session:
+    """The first of them is compiled into programs, and so its rollouts are rehearsed."""
     chain = Chain()
-    return Session(chain.log(20), [chain.policy(0.6), chain.policy(0.9)], make_options(LEARNED))
+    policies = [UniformPolicy(), chain.policy(0.6), chain.policy(0.9)]
+    return Session(chain.log(20), policies, make_options(LEARNED))
 
 
-def side_by_side(monkeypatch) -> None:
-    monkeypatch.setattr("ropeval.evaluation.session.sized_for", lambda backend: "gpu")
+def in_one_program(patch: pytest.MonkeyPatch) -> None:
+    """All members, as on an accelerator."""
+    patch.setattr("ropeval.learning.engine._choose", lambda arrangement, transitions: Vectorised)
+
+
+def side_by_side(patch: pytest.MonkeyPatch) -> None:
+    in_one_program(patch)
+    patch.setattr("ropeval.evaluation.session.sized_for", lambda backend: "gpu")
+
+
+def answers(folder: ResultFolder) -> list[object]:
+    asked = three_policies()
+    with folder.writing(asked.about()):
+        return [replace(one, seconds=0.0).to_json(everything=True) for one in run_session(asked, folder)]
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The answers one by one."""
+    with pytest.MonkeyPatch.context() as patch:
+        in_one_program(patch)
+        return answers(ResultFolder(tmp_path_factory.mktemp("alone") / "out"))
 
 
 @pytest.mark.training
-def test_on_an_accelerator_two_lanes_come_to_the_same_bits(tmp_path, monkeypatch):
-    def answers(folder):
-        asked = two_policies()
-        with folder.writing(asked.about()):
-            return [replace(one, seconds=0.0).to_json(everything=True) for one in run_session(asked, folder)]
-
-    alone = answers(ResultFolder(tmp_path / "one"))
-    assert two_policies().lanes() == [[0, 1, 2]]
+@pytest.mark.parametrize("rehearsed", [True, False])
+def test_on_an_accelerator_two_lanes_come_to_the_same_bits(tmp_path, monkeypatch, alone, rehearsed):
+    """Two policies at a time, and with what is compiled early or without."""
+    assert three_policies().lanes() == [[0, 1, 2]]
     side_by_side(monkeypatch)
-    assert two_policies().lanes() == [[2], [0, 1]]
+    asked = three_policies()
+    assert asked.lanes() == [[2], [0, 1]]
+    assert [asked.at_once(asked.log, lane) for lane in asked.lanes()] == [2, 2]
+    if not rehearsed:
+        monkeypatch.setattr("ropeval.learning.engine.Run.rehearse", lambda run, work: None)
+    jax.clear_caches()
     assert answers(ResultFolder(tmp_path / "two")) == alone
-    assert len(alone) == 6
+    assert len(alone) == 9
+
+
+@pytest.mark.parametrize(("room", "expected"), [(1.5, 1), (2.5, 2)])
+def test_two_policies_at_a_time_where_both_can_be_held(monkeypatch, room, expected):
+    asked = three_policies()
+    answers = asked.log.problem(asked.policies[0]).answers
+    rows, width = answers.logged.shape
+    monkeypatch.setattr("ropeval.data.transitions.held_bytes", lambda: room * 4 * rows * width * (1 + answers.count))
+    assert [asked.at_once(asked.log, lane) for lane in ([0, 1], [2])] == [expected, expected]
+
+
+@pytest.mark.training
+def test_a_rehearsal_that_fails_is_not_heard_of(tmp_path, monkeypatch, alone):
+    side_by_side(monkeypatch)
+    failed = threading.Event()
+
+    def fail(*given):
+        failed.set()
+        raise MemoryError
+
+    monkeypatch.setattr("ropeval.estimators.world.prepared.first_chunk", fail)
+    assert answers(ResultFolder(tmp_path / "out")) == alone
+    assert failed.is_set()
 
 
 @pytest.mark.training
 @pytest.mark.parametrize("what", [UserError("not so"), KeyboardInterrupt()])
 def test_where_one_lane_fails_the_other_ends(tmp_path, monkeypatch, what):
-    """And what was finished before is found again."""
+    """And what was finished before is found again; no thread stays."""
     side_by_side(monkeypatch)
-    asked, folder = two_policies(), ResultFolder(tmp_path / "out")
+    asked, folder, before = three_policies(), ResultFolder(tmp_path / "out"), set(threading.enumerate())
 
     def report(number, stage, fraction):
-        if number == 5 and stage == "rollouts":  # of the second policy, when the first one is answered
+        if number == 8 and stage == "rollouts":  # of the third policy, when one of the others is answered
             raise what
 
     with folder.writing(asked.about()), pytest.raises(type(what)):
         run_session(asked, folder, report)
-    assert folder.kept_estimate(2) is not None
-    assert folder.kept_estimate(5) is None
+    assert set(threading.enumerate()) <= before
+    assert folder.kept_estimate(2) or folder.kept_estimate(5)
+    assert folder.kept_estimate(8) is None
     with folder.writing(asked.about(), resume=True):
-        assert len(run_session(asked, folder)) == 6
+        assert len(run_session(asked, folder)) == 9
+
+
+@pytest.mark.training
+def test_a_rehearsal_ends_with_the_work(tmp_path, monkeypatch):
+    """Ctrl-C while the simulator trains: what is compiled early ends at its next report of progress."""
+    side_by_side(monkeypatch)
+    asked, folder, before = three_policies(), ResultFolder(tmp_path / "out"), set(threading.enumerate())
+    begun, pressed, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def wait(learner, data, hyper, steps, run, stage=None):
+        begun.set()
+        pressed.wait()
+        try:
+            while True:  # as one does that compiles and reports, over and over
+                run.report("world", 0.0)
+        finally:
+            ended.set()
+
+    def report(number, stage, fraction):
+        if stage == "world":
+            begun.wait()
+            pressed.set()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("ropeval.estimators.world.prepared.first_chunk", wait)
+    with folder.writing(asked.about()), pytest.raises(KeyboardInterrupt):
+        run_session(asked, folder, report)
+    assert ended.is_set()
+    assert set(threading.enumerate()) <= before

@@ -5,12 +5,15 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 from ropeval.encoders import ENCODERS
-from ropeval.estimators import ESTIMATORS
+from ropeval.estimators import ESTIMATORS, fqe
+from ropeval.learning.arrangements import Vectorised, _chunk_of_all
 from ropeval.learning.engine import Run, member_keys
 from tests.learning.small import FQE, ROPE, lq_problem
 
@@ -33,6 +36,20 @@ def test_vectorised_members_agree_with_threads(problem, method):
         return np.concatenate([np.asarray(encoded.rows.x).mean(axis=(1, 2)), q])
 
     np.testing.assert_allclose(final("threads"), final("vectorised"), rtol=2e-3, atol=2e-3)
+
+
+def test_one_program_serves_all_states(problem):
+    """Blank ones to compile with, first ones, those that a chunk gives, and those of a checkpoint."""
+    hyper = {"learning_rate": np.full(2, 1e-3, np.float32)}
+    learner = fqe.make_learner(FQE.model_copy(update={"width": 5}), problem.transitions.dim, 0.9)
+    arrange = Vectorised(learner, problem.transitions, hyper, member_keys(0, 2), None)
+    program: Any = _chunk_of_all
+    before = program._cache_size()
+    arrange.chunk(arrange.blank(), 0, 3, lambda share: None)
+    state, _ = arrange.chunk(arrange.init(), 0, 3, lambda share: None)
+    state, _ = arrange.chunk(state, 3, 3, lambda share: None)
+    arrange.chunk(arrange.unstack(jax.tree.map(np.asarray, state)), 6, 3, lambda share: None)
+    assert program._cache_size() == before + 1
 
 
 @pytest.mark.process

@@ -132,6 +132,12 @@ class PolicyAnswers:
     exact: bool  # all that there are
     held: bool  # in memory
 
+    @property
+    def light(self) -> bool:
+        """Whether two such problems can be held together."""
+        shape = self.logged.shape
+        return self.held and fits(shape, (2 * self.count, *shape))
+
     @cached_property
     def following(self) -> Asked:
         return self._asked(self.log.dataset.next_observations, 1)

@@ -208,7 +208,8 @@ def lay_out(
 ) -> Transitions:
     """Features that are held in memory where they fit, and gathered when they are asked for where they do not."""
     if fits(x.shape, next_x.shape):
-        x, next_x, initial_x = (jnp.asarray(a[:]) if isinstance(a, Gathered) else a for a in (x, next_x, initial_x))
+        # `jnp.asarray` would compile a program for every shape of log, and copy once more.
+        x, next_x, initial_x = (jax.device_put(a[:]) if isinstance(a, Gathered) else a for a in (x, next_x, initial_x))
     reward, discount, starts, weights = jax.tree.map(jnp.asarray, (reward, discount, starts, weights))
     rows = Rows(x, next_x, reward, discount, weights[0])
     return Transitions(rows, initial_x, starts=starts, initial_weight=weights[1], code=code)

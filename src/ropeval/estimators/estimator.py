@@ -1,7 +1,7 @@
 """What an estimator is: a problem in, one estimate per member out."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Log, Problem
 from ropeval.data.needs import Need
-from ropeval.learning.engine import Run, Trained
+from ropeval.learning.engine import Run, Told, Trained
 from ropeval.learning.prepare import prepared
 from ropeval.policies import Policy
 from ropeval.settings import PartConfig
@@ -118,6 +118,15 @@ def mean_among(run: Run, values: Floats, held: NDArray[np.bool_]) -> Estimated:
         return Estimated((own * values).sum(axis=1) / own.sum(axis=1))
 
 
+class _Rehearsed(Exception):
+    pass
+
+
+def _enough(stage: str, fraction: float) -> None:
+    """An estimate that can tell how far it is has run its programs once."""
+    raise _Rehearsed
+
+
 @dataclass(frozen=True)
 class Estimator:
     """An entry of the registry. Its name is that of its settings, its curves and its checkpoints, too."""
@@ -143,7 +152,20 @@ class Estimator:
         own = run.of(self.name)
         if self.prepare is None:
             return self.estimate(problem, config, own)
-        return self.estimate(problem, config, own, self.ready(problem.log, config, run))
+        ready = self.ready(problem.log, config, self._rehearsing(problem, config, own))
+        return self.estimate(problem, config, own, ready)
+
+    def _rehearsing(self, problem: Problem, config: PartConfig, run: Run) -> Run:
+        """The run that `prepare` is handed. What `prepare` rehearses (`Run.rehearse`) gives something of the same shape
+        as it gives itself, and with that the estimate is rehearsed, too; but no policy is asked on the host for it."""
+        if run.aside is None or problem.policy.compiled() is None:
+            return run
+        aside, alone = run.aside, replace(run, report=_enough, checkpoint=None, shared=None, aside=None)
+
+        def further(work: Callable[[Told], Any]) -> None:
+            aside(lambda told: self.estimate(problem, config, alone, work(told)))
+
+        return replace(run, aside=further)
 
     def ready(self, log: Log, config: PartConfig, run: Run) -> Any:
         """What `prepare` makes of the log, made when it is first asked for."""

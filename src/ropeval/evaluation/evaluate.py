@@ -4,6 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from ropeval.evaluation.verdict.signs import read_signs
 from ropeval.evaluation.verdict.verdict import give_verdicts
 from ropeval.evaluation.versus_log import compare_with_log, logged_returns
 from ropeval.learning.checkpoint import Checkpoint
-from ropeval.learning.engine import Run, member_keys
+from ropeval.learning.engine import Aside, Run, member_keys
 from ropeval.learning.resample import Resamples
 from ropeval.notebook import progress_bar
 from ropeval.policies.given import PolicyLike, as_policy
@@ -85,11 +86,13 @@ def answer(
     report: Callable[[str, float], None] | None = None,
     checkpoints: Path | None = None,
     shared: Path | None = None,
+    aside: Aside | None = None,
 ) -> Estimate:
     """One estimate for a problem that is laid out already, so that several methods can share it, and `covered`.
 
     checkpoints   where training is saved, of this question alone, and
     shared        what is prepared once for all policies of the log; None: there, too
+    aside         a thread that may compile what comes next, if one is to spare
     """
     method.check(problem.dataset, problem.policy)
     groups = make_groups(problem.log.given, options.by) if options.by else []
@@ -104,7 +107,7 @@ def answer(
         **method.describe(),
     }
     checkpoint = Checkpoint(checkpoints, _fingerprint(problem, method.name, config)) if checkpoints else None
-    run = make_run(problem.log, options, report, checkpoint, shared)
+    run = replace(make_run(problem.log, options, report, checkpoint, shared), aside=aside)
 
     raw, fitted = problem, fit(problem, method, run)
     problem, estimated, trained = fitted.problem, fitted.estimated, fitted.trained

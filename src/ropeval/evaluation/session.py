@@ -5,8 +5,9 @@ Nothing is lost when the work is interrupted: `result_folder.py` says how.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from threading import Event
@@ -36,6 +37,7 @@ from ropeval.evaluation.tune import tune, with_settings
 from ropeval.evaluation.verdict.verdict import give_verdicts
 from ropeval.files import write_text
 from ropeval.learning.checkpoint import Checkpoint
+from ropeval.learning.engine import Aside, Told
 from ropeval.policies import Policy
 from ropeval.policies.policy import draw_actions
 from ropeval.runtime import sized_for
@@ -44,7 +46,7 @@ from ropeval.version import __version__
 PROBED = 256  # logged states whose actions stand for a policy that has no hash
 ABSORBED = {"method", "preset", "steps", "minutes", "settings", "columns"}  # told by methods and hashes
 Report = Callable[[int, str, float], None]  # (which estimate, stage, fraction done)
-Lane = Callable[[Report], Iterator[tuple[int, Estimate]]]
+Answers = list[tuple[int, Estimate]]  # by the numbers of the questions
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +147,13 @@ class Session:
             return [everyone]
         return [prepares, others]
 
+    def at_once(self, log: Log, lane: Sequence[int]) -> int:
+        """How many policies a lane works on: while one is asked, or read out, another one trains. Two at most, and only
+        where there is room for two."""
+        encoded = any(self.methods[which].encoder is not None for which in lane)
+        light = all(log.problem(p, self.options.seed, self.options.draws).answers.light for p in self.policies)
+        return 2 if light and not encoded else 1
+
 
 def run_session(
     session: Session, folder: ResultFolder, report: Report | None = None, cluster: Cluster | None = None
@@ -163,15 +172,19 @@ def run_session(
 
 def _answer_here(session: Session, folder: ResultFolder, report: Report | None) -> list[Estimate]:
     log, lanes = session.log, session.lanes()  # what is made of the log alone is made once, whoever needs it first
-    if len(lanes) == 1:
-        found = dict(_answer_lane(session, folder, log, lanes[0], report))
+    if len(lanes) > 1:
+        found = _side_by_side(session, folder, log, lanes, report)
     else:
-        found = _side_by_side([partial(_answer_lane, session, folder, log, lane) for lane in lanes], report)
+        answer_one = partial(_answer_policy, session, folder, log, lanes[0], report=report)
+        found = dict(one for place in range(len(session.policies)) for one in answer_one(place))
     return [found[number] for number in sorted(found)]
 
 
-def _side_by_side(lanes: Sequence[Lane], report: Report | None) -> dict[int, Estimate]:
-    """What all lanes find. Where one fails, or Ctrl-C is pressed, the others end at their next report of progress."""
+def _side_by_side(
+    session: Session, folder: ResultFolder, log: Log, lanes: Sequence[Sequence[int]], report: Report | None
+) -> dict[int, Estimate]:
+    """What all lanes find. Where one fails, or Ctrl-C is pressed, what is at work ends at its next report of progress,
+    and nothing is begun."""
     stop = Event()
 
     def told(number: int, stage: str, fraction: float) -> None:
@@ -180,47 +193,74 @@ def _side_by_side(lanes: Sequence[Lane], report: Report | None) -> dict[int, Est
         if report:
             report(number, stage, fraction)
 
-    with ThreadPoolExecutor(len(lanes)) as pool:
-        running = [pool.submit(_all_of, lane, told) for lane in lanes]
+    running: list[Future[Answers]] = []
+    with ExitStack() as pools:
+        spare = pools.enter_context(ThreadPoolExecutor(1, "compiling early"))
+        aside = partial(_compile_early, spare, stop) if len(jax.devices()) == 1 else None  # more: it copies the log
         try:
-            return {number: one for lane in as_completed(running) for number, one in lane.result()}
-        except BaseException:
+            for lane in lanes:
+                name = ", ".join(session.methods[which].name for which in lane)
+                pool = pools.enter_context(ThreadPoolExecutor(session.at_once(log, lane), name))
+                answer_one = partial(_answer_policy, session, folder, log, lane, report=told, aside=aside)
+                running += [pool.submit(answer_one, place) for place in range(len(session.policies))]
+            return {number: one for answers in as_completed(running) for number, one in answers.result()}
+        finally:  # what is left then is not needed: because something failed, or because all is answered
             stop.set()
-            raise
+            for each in running:
+                each.cancel()
 
 
-def _all_of(lane: Lane, report: Report) -> list[tuple[int, Estimate]]:
-    return list(lane(report))
+def _compile_early(spare: ThreadPoolExecutor, stop: Event, work: Callable[[Told], Any]) -> None:
+    """What goes wrong here goes wrong again where it is needed, and is said there."""
+
+    def told(stage: str, fraction: float) -> None:
+        if stop.is_set():
+            raise _Stopped
+
+    def quietly() -> None:
+        with suppress(Exception):
+            told("", 0.0)
+            work(told)
+
+    spare.submit(quietly)
 
 
 class _Stopped(Exception):
     """Because of what another lane, or the user, did."""
 
 
-def _answer_lane(
-    session: Session, folder: ResultFolder, log: Log, lane: Sequence[int], report: Report | None
-) -> Iterator[tuple[int, Estimate]]:
-    """One policy at a time: the arrays of all of them together need not fit into memory."""
-    for place, policy in enumerate(session.policies):
-        problem = log.problem(policy, session.options.seed, session.options.draws)
-        covered = log.once(("coverage", place), partial(_measured, problem, folder, place))
-        for which in lane:
-            method, number = session.methods[which], place * len(session.methods) + which
-            estimate = folder.kept_estimate(number)
-            if estimate is None:
-                estimate = answer(
-                    problem,
-                    _tuned(session, problem, method, folder, number, report) if session.options.tune else method,
-                    session.options,
-                    covered=covered,
-                    report=_numbered(report, number),
-                    checkpoints=folder.work / str(number),
-                    shared=folder.shared,
-                )
-                folder.keep_estimate(number, estimate)
-            if report:
-                report(number, "done", 1.0)
-            yield number, estimate
+def _answer_policy(
+    session: Session,
+    folder: ResultFolder,
+    log: Log,
+    lane: Sequence[int],
+    place: int,
+    report: Report | None = None,
+    aside: Aside | None = None,
+) -> Answers:
+    """One policy by the methods of a lane. Its arrays go with it: those of all policies need not fit into memory."""
+    problem = log.problem(session.policies[place], session.options.seed, session.options.draws)
+    covered = log.once(("coverage", place), partial(_measured, problem, folder, place))
+    found: Answers = []
+    for which in lane:
+        method, number = session.methods[which], place * len(session.methods) + which
+        estimate = folder.kept_estimate(number)
+        if estimate is None:
+            estimate = answer(
+                problem,
+                _tuned(session, problem, method, folder, number, report) if session.options.tune else method,
+                session.options,
+                covered=covered,
+                report=_numbered(report, number),
+                checkpoints=folder.work / str(number),
+                shared=folder.shared,
+                aside=aside,
+            )
+            folder.keep_estimate(number, estimate)
+        if report:
+            report(number, "done", 1.0)
+        found.append((number, estimate))
+    return found
 
 
 def _measured(problem: Problem, folder: ResultFolder, place: int) -> Coverage:

@@ -108,8 +108,9 @@ class Vectorised:
         # As many devices as divide the members evenly; a padded member would cost as much as a real one.
         count = max(d for d in range(1, len(devices) + 1) if len(keys) % d == 0)
         mesh = Mesh(np.array(devices[:count]), ("members",))
-        self._split = NamedSharding(mesh, PartitionSpec("members"))
         whole = NamedSharding(mesh, PartitionSpec())
+        # One device is not split: programs say so of what they give, and would be compiled anew for what is.
+        self._split = NamedSharding(mesh, PartitionSpec("members")) if count > 1 else whole
         self.learner = learner
         self.hyper, self.keys = jax.device_put((hyper, keys), self._split)
         placed = (transitions, table)
@@ -125,6 +126,10 @@ class Vectorised:
 
     def init(self) -> Any:
         return _init_of_all(self.learner, self.keys, self.hyper)
+
+    def blank(self) -> Any:
+        """What is laid out as `init` gives it, and says nothing: to compile with."""
+        return self.unstack(jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), self.shapes()))
 
     def unstack(self, state: Any) -> Any:
         return jax.device_put(state, self._split)

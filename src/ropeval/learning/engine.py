@@ -25,7 +25,9 @@ from ropeval.learning.learner import Hyper, Learner, Metrics
 from ropeval.learning.resample import Counts, Resamples, row_table
 from ropeval.learning.stream import Streamed
 
-__all__ = ["Hyper", "Learner", "Metrics", "Run", "Trained", "member_keys", "train"]
+__all__ = ["Hyper", "Learner", "Metrics", "Run", "Trained", "first_chunk", "member_keys", "train"]
+Told = Callable[[str, float], None]  # (stage, fraction done)
+Aside = Callable[[Callable[[Told], Any]], None]  # calls what it is given on a thread of its own, with whom to tell
 MIN_CHUNK, MAX_CHUNK = 10, 1_000
 CURVE_POINTS = 50
 DIVERGED_AT_BOUNDS = 10.0  # an estimate beyond so many times the reward bound is nonsense, not optimism
@@ -40,7 +42,7 @@ class Run:
     """
 
     keys: Array  # [M] one PRNG key per member
-    report: Callable[[str, float], None] | None = None  # (stage, fraction done)
+    report: Told | None = None
     checkpoint: Checkpoint | None = None
     shared: Checkpoint | None = None  # of what is prepared once for several runs; None: that is saved with this one
     arrangement: Literal["auto", "threads", "vectorised"] = "auto"
@@ -48,9 +50,17 @@ class Run:
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # all values of those, in this run or not
     resamples: Resamples | None = None  # member i learns from resample i; None: everyone from the log as it is
     part: str = ""  # the encoder or estimator at work
+    aside: Aside | None = None  # None: no thread is to spare
 
     def of(self, part: str) -> "Run":
         return replace(self, part=part)
+
+    def rehearse(self, work: Callable[["Run"], Any]) -> None:
+        """Where a thread is to spare, call `work` on it with a run that saves nothing: what it compiles is there when
+        this run comes to it. What it gives is for whoever lent the thread; what it raises, nobody hears."""
+        if self.aside is not None:
+            alone = replace(self, checkpoint=None, shared=None, aside=None)
+            self.aside(lambda told: work(replace(alone, report=told)))
 
     @property
     def members(self) -> int:
@@ -117,19 +127,13 @@ def train(
     bound   the largest |estimate| that the rewards allow
     """
     stage = stage or run.part
-    assert stage, "a run trains a part: run.of(name)"
-    keys = jax.vmap(lambda k: jax.random.fold_in(k, zlib.crc32(stage.encode())))(run.keys)
-    table = None
-    if run.counts is not None:
-        assert transitions.starts is not None, f"{stage}: rows without episodes cannot be resampled"
-        table = row_table(run.counts, np.asarray(transitions.starts))
-    arrange = _choose(run.arrangement, transitions)(learner, transitions, hyper, keys, table)
+    arrange = _arranged(learner, transitions, hyper, run, stage)
     snapshot = run.checkpoint.load(stage, arrange.shapes()) if run.checkpoint else None
     if snapshot is None:
         snapshot = Snapshot(arrange.init(), 0, {}, np.full(run.members, -1))
     else:
         snapshot = replace(snapshot, state=arrange.unstack(snapshot.state))
-    chunk = int(np.clip(steps // CURVE_POINTS, MIN_CHUNK, MAX_CHUNK))
+    chunk = _chunk_length(steps)
     saved, cost = time.monotonic(), 0.0
     while snapshot.step < steps:
         start, length = snapshot.step, min(chunk, steps - snapshot.step)
@@ -149,6 +153,38 @@ def train(
         run.report(stage, 1.0)
     points = np.minimum(np.arange(1, -(-steps // chunk) + 1) * chunk, steps)
     return Trained(stage, arrange.stack(snapshot.state), points, snapshot.curves, snapshot.diverged_at)
+
+
+def first_chunk(
+    learner: Learner, transitions: Transitions, hyper: Hyper, steps: int, run: Run, stage: str | None = None
+) -> Trained:
+    """As far as the same training comes with its first chunk, by the same programs: a rehearsal. The last chunk may be
+    shorter, which is another program."""
+    stage = stage or run.part
+    arrange, length = _arranged(learner, transitions, hyper, run, stage), min(_chunk_length(steps), steps)
+    told = partial(run.report, stage) if run.report else lambda share: None
+    told(0.0)
+    if isinstance(arrange, Vectorised):  # compiled beside what makes the first weights, which takes about as long
+        for some in filter(None, (length, steps % length)):
+            arrange.chunk(arrange.blank(), 0, some, told)
+    state, seen = arrange.chunk(arrange.init(), 0, length, told)
+    curves = {name: values[None] for name, values in seen.items()}
+    return Trained(stage, arrange.stack(state), np.array([length]), curves, np.full(run.members, -1))
+
+
+def _arranged(learner: Learner, transitions: Transitions, hyper: Hyper, run: Run, stage: str) -> Threads | Vectorised:
+    """The members on the machine, each with its key of this stage and its own log."""
+    assert stage, "a run trains a part: run.of(name)"
+    keys = jax.vmap(lambda k: jax.random.fold_in(k, zlib.crc32(stage.encode())))(run.keys)
+    table = None
+    if run.counts is not None:
+        assert transitions.starts is not None, f"{stage}: rows without episodes cannot be resampled"
+        table = row_table(run.counts, np.asarray(transitions.starts))
+    return _choose(run.arrangement, transitions)(learner, transitions, hyper, keys, table)
+
+
+def _chunk_length(steps: int) -> int:
+    return int(np.clip(steps // CURVE_POINTS, MIN_CHUNK, MAX_CHUNK))
 
 
 def _diverged(seen: dict[str, NDArray[np.float32]], bound: float | None) -> NDArray[np.bool_]:

@@ -1,5 +1,6 @@
 """What is made once per log: the log's own returns, noise, replays, and members that are left out."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import jax
@@ -9,7 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ropeval.data import make_problem
+from ropeval.estimators import ESTIMATORS
+from ropeval.estimators.world import WorldConfig
 from ropeval.estimators.world.prepared import UNFINISHED, _missed, _unforeseen, log_returns
+from ropeval.policies import UniformPolicy
 from tests.estimators.world.logs import QUICK, SMALL, log_of, resampled, simulator_of
 from tests.problems import LinearQuadratic
 from tests.tiny import tiny_log
@@ -110,3 +115,40 @@ def test_all_members_broken_is_no_traceback():
     world = simulator_of(log, run=replace(resampled(log), settings={"world.learning_rate": [1e30, 1e30]}))
     assert not world.good.any()
     assert world.sizes.steps == QUICK["steps"]
+
+
+def test_what_was_rehearsed_is_not_compiled_again():
+    """As on an accelerator, where all members are one program; the rehearsal is done before training begins."""
+    compiled: list[str] = []
+    rehearsed: list[list[str]] = []
+    log = LinearQuadratic().log(40)
+    alone = replace(resampled(log), arrangement="vectorised")
+    config = WorldConfig(**QUICK | {"width": 9}, max_horizon=40)  # another shape than in other tests
+
+    def heard(event, seconds, **about):
+        if event == "/jax/core/compile/backend_compile_duration":
+            compiled.append(about["fun_name"])
+
+    def aside(work):
+        with suppress(Exception):  # it ends where all has been compiled
+            work(lambda stage, share: None)
+        rehearsed.append(compiled.copy())
+        compiled.clear()
+
+    def ask(run):
+        problem = make_problem(log, UniformPolicy().fitted(log.space), 0.9)
+        return ESTIMATORS["world"](problem, config, run)
+
+    jax.monitoring.register_event_duration_secs_listener(heard)
+    try:
+        found = ask(replace(alone, aside=aside))
+        (early,) = rehearsed
+        assert {name for name in compiled if name.startswith("jit(_")} == set()
+    finally:
+        jax.monitoring.unregister_event_duration_listener(heard)
+    for name in ("_chunk_of_all", "_compare", "_replay", "_log_values_of", "_compiled_chunk"):
+        assert f"jit({name})" in early
+    assert early.count("jit(_compiled_chunk)") == 1  # of a horizon of 41 steps: one program for both chunks
+    unrehearsed = ask(alone)
+    np.testing.assert_array_equal(found.values, unrehearsed.values)
+    assert found.value == unrehearsed.value

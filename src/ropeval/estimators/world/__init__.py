@@ -29,7 +29,7 @@ from ropeval.estimators.world.fitting import OTHERS
 from ropeval.estimators.world.network import Sizes, averaging
 from ropeval.estimators.world.outcomes import outcomes, possible_returns
 from ropeval.estimators.world.prepared import LOG_VALUE, World, build, log_value_steps
-from ropeval.estimators.world.rollouts import Rollouts, first_log_values, roll_out
+from ropeval.estimators.world.rollouts import Rollouts, roll_out
 from ropeval.estimators.world.support import Answer, answer
 from ropeval.learning.engine import Run
 from ropeval.learning.resample import Counts
@@ -128,7 +128,7 @@ def lived(
 
     by_chance = world.stochastic or not problem.policy.deterministic
     count = config.rollouts or rollouts_for(problem.dataset, horizon, jax.default_backend(), by_chance)
-    initial = first_states(problem, starts, count, first_log_values(world.simulator, problem.dataset))
+    initial = first_states(problem, starts, count, world.first_values)
     found = roll_out(world.simulator, problem.policy, initial, problem.gamma, horizon, keys, told)
     if problem.horizon is not None:
         return initial, found.within(problem.horizon)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ropeval.data import Dataset, Rows, Transitions
 from ropeval.estimators.world.network import Sizes, make_learner, row_loss
 from ropeval.estimators.world.units import Units
-from ropeval.learning.engine import Hyper, Run, Trained, train
+from ropeval.learning.engine import Hyper, Run, Told, Trained, train
 from ropeval.runtime import RUNS_ONCE
 
 OTHERS = "world-others"  # the stage of what is tried beside the first
@@ -28,6 +28,7 @@ FEWEST_PASSES = 4.0  # over the log, below which nothing is tried
 CLEARLY = 0.99  # of the other's loss on unseen rows: then a network without LayerNorm is taken
 LOOKED_AT = 20_000  # rows, evenly spaced
 BLOCK = 4096
+Learn = Callable[..., Trained]  # `train`, or what stands for it in a rehearsal
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,23 +44,26 @@ class Fitted:
 
 
 def fit_networks(
-    data: Transitions, dataset: Dataset, units: Units, sizes: Sizes, hyper: Hyper, run: Run, settled: bool
+    data: Transitions,
+    dataset: Dataset,
+    units: Units,
+    sizes: Sizes,
+    hyper: Hyper,
+    run: Run,
+    settled: bool,
+    learn: Learn = train,
 ) -> Fitted:
     """`settled`: nothing else is tried."""
-    fitted = partial(_fitted, data, dataset, units, hyper=hyper, run=run)
-    first = fitted(sizes)
+    fitted = partial(_fitted, learn, data, dataset, units, hyper, run)
+    best = first = fitted(sizes)
     if settled or not first.by_heart:
         return first
-    tell = run.report
-    best = first
     for other in _shorter(sizes, data.size):
         shorter = fitted(other, stage=f"{OTHERS}-{other.steps}")
         if not shorter.unseen < best.unseen:
             break
         best = shorter
     plain = fitted(sizes._replace(norm=False), stage=f"{OTHERS}-plain")
-    if tell:
-        tell(OTHERS, 1.0)
     return plain if plain.unseen < CLEARLY * best.unseen else best
 
 
@@ -70,17 +74,24 @@ def _shorter(sizes: Sizes, rows: int) -> Iterator[Sizes]:
 
 
 def _fitted(
-    data: Transitions, dataset: Dataset, units: Units, sizes: Sizes, hyper: Hyper, run: Run, stage: str | None = None
+    learn: Learn,
+    data: Transitions,
+    dataset: Dataset,
+    units: Units,
+    hyper: Hyper,
+    run: Run,
+    sizes: Sizes,
+    stage: str | None = None,
 ) -> Fitted:
     choices = tuple(len(values) for values in units.values)
     learner = make_learner(sizes, int(data.rows.x.shape[-1]), len(units.moving), choices)
     own = run if stage is None else replace(run, report=_as_others(run.report))
-    trained = train(learner, data, hyper, sizes.steps, own, stage)
+    trained = learn(learner, data, hyper, sizes.steps, own, stage)
     seen, unseen = losses(trained, data, dataset, units, run)
     return Fitted(replace(trained, stage=run.part), sizes, seen, unseen)
 
 
-def _as_others(report: Callable[[str, float], None] | None) -> Callable[[str, float], None] | None:
+def _as_others(report: Told | None) -> Told | None:
     """Whatever is tried, it is one stage to those who watch."""
     return report and (lambda stage, share: report(OTHERS, share))
 

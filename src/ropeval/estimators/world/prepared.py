@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Transitions
 from ropeval.data.returns import discounted_steps
-from ropeval.estimators.world.fitting import fit_networks, unseen_rows
+from ropeval.estimators.world.fitting import Learn, fit_networks, unseen_rows
 from ropeval.estimators.world.log_paths import LogPaths, important_columns, log_paths
 from ropeval.estimators.world.network import Prediction, Sizes, disagreement, make_value_learner, predict
 from ropeval.estimators.world.replays import Replay, replay_log
 from ropeval.estimators.world.reward_noise import RewardNoise, make_reward_noise
-from ropeval.estimators.world.rollouts import Simulator
+from ropeval.estimators.world.rollouts import Simulator, first_log_values
 from ropeval.estimators.world.rows import world_rows
 from ropeval.estimators.world.units import Units, make_units
-from ropeval.learning.engine import Run, Trained, train
+from ropeval.learning.engine import Hyper, Learner, Run, Trained, first_chunk, train
 from ropeval.runtime import RUNS_ONCE
 
 Floats = NDArray[np.float32]
@@ -64,6 +64,7 @@ class World:
     replays: tuple[Replay, ...]
     paths: LogPaths  # what the log shows of what rollouts show
     memory: Memory
+    first_values: Floats  # [M + 1, E] V_b of the log's first states
 
     @property
     def stochastic(self) -> bool:
@@ -82,14 +83,42 @@ def build(
 ) -> World:
     """`horizon`: steps that count, None: all; `shown`: steps of the pictures; `settled`: the sizes are as given."""
     units = make_units(dataset)
-    data = world_rows(dataset, units)
+    data, returns = world_rows(dataset, units), log_returns(dataset, gamma, horizon)
+    made = partial(_build, dataset, units, data, returns, sizes, learning_rate, shown)
+    if not data.streamed:  # reading such a log once more would take longer than compiling
+        run.rehearse(partial(made, settled=True, learn=_begin))
+    return made(run, settled=settled, learn=train)
+
+
+def _begin(
+    learner: Learner, data: Transitions, hyper: Hyper, steps: int, run: Run, stage: str | None = None
+) -> Trained:
+    """In the place of `train` in a rehearsal. The moving average has hardly left its beginning after one chunk, so the
+    parameters themselves stand for it: they tell better which changes will turn out to be noise, and that decides which
+    programs are needed."""
+    begun = first_chunk(learner, data, hyper, steps, run, stage)
+    learned = begun.state.learned
+    return replace(begun, state=begun.state._replace(learned=learned._replace(target=learned.params)))
+
+
+def _build(
+    dataset: Dataset,
+    units: Units,
+    data: Transitions,
+    returns: "LogReturns",
+    sizes: Sizes,
+    learning_rate: float,
+    shown: int,
+    run: Run,
+    settled: bool,
+    learn: Learn,
+) -> World:
     hyper = {"learning_rate": run.spread("learning_rate", learning_rate)}
-    fitted = fit_networks(data, dataset, units, sizes, hyper, run, settled)
+    fitted = fit_networks(data, dataset, units, sizes, hyper, run, settled, learn)
     trained = fitted.trained
-    returns = log_returns(dataset, gamma, horizon)
     value_sizes = sizes._replace(steps=log_value_steps(sizes.steps), width=min(sizes.width, VALUE_WIDTH), norm=True)
     value_learner = make_value_learner(value_sizes, dataset.observations.shape[1])
-    value_trained = train(value_learner, returns.rows(data), hyper, value_sizes.steps, run, LOG_VALUE)
+    value_trained = learn(value_learner, returns.rows(data), hyper, value_sizes.steps, run, LOG_VALUE)
     good = (trained.diverged_at < 0) & (value_trained.diverged_at < 0)
     weights = jnp.asarray(good / max(1, good.sum()), jnp.float32)
     nets = _sound(trained.state.target, good)
@@ -107,7 +136,7 @@ def build(
     paths = log_paths(dataset, columns, shown)
     return World(
         simulator, (trained, value_trained), good, fitted.sizes, sizes.steps, noisy, look.reward_noise,
-        look.unexplained, replays, paths, memory,
+        look.unexplained, replays, paths, memory, first_log_values(simulator, dataset),
     )  # fmt: skip
 
 

@@ -20,6 +20,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset
@@ -216,7 +218,7 @@ def roll_out(
     report: Callable[[float], None] | None = None,
 ) -> Rollouts:
     """Follow the policy from `initial` [M + 1, R, S] for at least `horizon` steps; keys [M + 1]."""
-    walkers = Walkers(jnp.asarray(initial), jnp.ones(initial.shape[:2]))
+    walkers = _placed(Walkers(jnp.asarray(initial), jnp.ones(initial.shape[:2])), world)
     compiled = policy.compiled()
     generators = [np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel()) for key in keys]
     moments: list[Any] = []
@@ -229,9 +231,10 @@ def roll_out(
             walkers, seen = _host_step(world, policy, walkers, keys, time, generators)
             seen = jax.tree.map(lambda a: a[None], seen)
         moments.append(jax.device_get(seen))
+        over = gamma ** (time + length) * float(walkers.weight.max()) < GONE
         if report:
             report((time + length) / (horizon + 1))
-        if gamma ** (time + length) * float(walkers.weight.max()) < GONE:
+        if over:
             break
     rewards, running, of_log, apart, pictured = (
         _lasting(np.concatenate(part).astype(np.float64), horizon + 1) for part in zip(*moments, strict=True)
@@ -242,6 +245,12 @@ def roll_out(
         (weight * rewards).mean(axis=-1), (weight * of_log).mean(axis=-1), discount,
         running[:, -1], rewards[:, -1], of_log[:, -1], apart, pictured,
     )  # fmt: skip
+
+
+def _placed(walkers: Walkers, world: Simulator) -> Walkers:
+    """Where the program leaves them: for arguments that lie elsewhere the second chunk would be compiled anew."""
+    place = jax.tree.leaves(world.nets)[0].sharding
+    return jax.device_put(walkers, NamedSharding(place.mesh, P())) if isinstance(place, NamedSharding) else walkers
 
 
 def _lasting(part: Doubles, steps: int) -> Doubles:
