@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ropeval.data import Dataset, Transitions
 from ropeval.data.returns import discounted_steps
 from ropeval.estimators.world.log_paths import LogPaths, important_columns, log_paths
+from ropeval.estimators.world.memory import LEFT, Memory, foretold_by
 from ropeval.estimators.world.network import Prediction, Sizes, disagreement, make_learner, make_value_learner, predict
 from ropeval.estimators.world.replays import Replay, replay_log
 from ropeval.estimators.world.reward_noise import RewardNoise, make_reward_noise
@@ -41,13 +42,6 @@ POOL = 4096  # residuals kept to draw noise from
 UNFINISHED = 0.03  # of a return's weight beyond a time-out, from which on it says too little about V_b
 FEWEST_PAIRS = 500  # of steps in a row, from which on it is asked whether surprises foretell each other
 BLOCK = 4096
-
-
-class Memory(NamedTuple):
-    """How far what surprised at one step foretells what surprises at the next. Of a whole state, nothing does."""
-
-    correlation: float  # the largest among the columns that are drawn with noise
-    column: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +243,7 @@ def _memory(
     inside[dataset.last_rows] = False  # an episode's last row has no other after it
     first = np.flatnonzero(inside[:-1] & ~dataset.terminations[1:])
     if not noisy.any() or len(first) < FEWEST_PAIRS:
-        return Memory(0.0, None)
+        return Memory()
     count = len(range(0, data.size, max(1, data.size // LOOKED_AT)))  # as many rows as above: one program for both
     half = count // 2
     first = first[np.linspace(0, len(first) - 1, half).astype(np.int64)]
@@ -258,8 +252,14 @@ def _memory(
     found = _compare(nets, weights, units, some.x, some.next_x[:, 0], _asked(weights, dataset, run, rows)[1])
     residual = np.asarray(found[1], np.float64)
     correlation = np.abs([np.corrcoef(each[:half], each[half : 2 * half])[0, 1] for each in residual.T[noisy]])
-    worst = int(np.argmax(correlation))
-    return Memory(float(correlation[worst]), units.moving[int(np.flatnonzero(noisy)[worst])])
+    worst, columns = int(np.argmax(correlation)), np.flatnonzero(noisy)
+    before = np.concatenate([some.x[:half], np.asarray(some.reward)[:half, None]], axis=1, dtype=np.float64)
+    now, surprise = np.asarray(some.x[half : 2 * half], np.float64), residual[half : 2 * half, columns]
+    episode = np.searchsorted(dataset.starts, first, side="right") - 1
+    told = foretold_by(before, now, surprise, episode) * ((surprise**2).mean(axis=0) > LEFT)
+    most = int(np.argmax(told))
+    places = [units.moving[int(column)] for column in columns]
+    return Memory(float(correlation[worst]), places[worst], float(told[most]), places[most])
 
 
 def _reward_noise(told: Doubles, logged: Doubles, goes_on: NDArray[np.bool_], units: Units) -> RewardNoise | None:
