@@ -1,9 +1,13 @@
 """What came before tells nothing of a whole state."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from ropeval.estimators.world.memory import PRODUCTS, foretold_by
+from ropeval.estimators.world import FORETOLD, REMEMBERS, notes
+from ropeval.estimators.world.memory import PRODUCTS, Memory, foretold_by
+from ropeval.evaluation.verdict.rule import BY_REASON
 
 N, LENGTH = 4000, 20
 EPISODE = np.arange(N) // LENGTH
@@ -44,3 +48,15 @@ def test_a_difference_that_may_be_luck_does_not_count():
 def test_one_episode_has_nobody_to_be_measured_on():
     before = rows()
     assert foretold_by(before, rows(seed=1), before[:, :1], np.zeros(N, np.int64)) == 0.0
+
+
+def test_a_warning_names_the_column_and_begins_where_verdicts_change():
+    def told(**memory):
+        return notes(SimpleNamespace(good=np.ones(2, bool), memory=Memory(**memory)), ["pulse", "lactate"])
+
+    assert told() == told(foretold=0.009, foretold_column=1) == ()
+    (stale,) = told(foretold=0.025, foretold_column=1)
+    assert "tells 2.5% of what cannot be foreseen of lactate" in stale
+    (hidden,) = told(correlation=0.9, column=0, foretold=0.025, foretold_column=1)  # one of them is enough
+    assert "noise of pulse is none" in hidden
+    assert [BY_REASON[sign].harmless for sign in ("memory", "foretold")] == [REMEMBERS, FORETOLD]

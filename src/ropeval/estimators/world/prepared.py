@@ -252,14 +252,17 @@ def _memory(
     found = _compare(nets, weights, units, some.x, some.next_x[:, 0], _asked(weights, dataset, run, rows)[1])
     residual = np.asarray(found[1], np.float64)
     correlation = np.abs([np.corrcoef(each[:half], each[half : 2 * half])[0, 1] for each in residual.T[noisy]])
-    worst, columns = int(np.argmax(correlation)), np.flatnonzero(noisy)
+    worst = int(np.argmax(correlation))
+    by_surprises = Memory(float(correlation[worst]), units.moving[int(np.flatnonzero(noisy)[worst])])
+    surprise = residual[half : 2 * half]
+    asked = np.flatnonzero(noisy & ((surprise**2).mean(axis=0) > LEFT))
+    if not len(asked):
+        return by_surprises
     before = np.concatenate([some.x[:half], np.asarray(some.reward)[:half, None]], axis=1, dtype=np.float64)
-    now, surprise = np.asarray(some.x[half : 2 * half], np.float64), residual[half : 2 * half, columns]
-    episode = np.searchsorted(dataset.starts, first, side="right") - 1
-    told = foretold_by(before, now, surprise, episode) * ((surprise**2).mean(axis=0) > LEFT)
+    now = np.asarray(some.x[half : 2 * half], np.float64)
+    told = foretold_by(before, now, surprise[:, asked], np.searchsorted(dataset.starts, first, side="right") - 1)
     most = int(np.argmax(told))
-    places = [units.moving[int(column)] for column in columns]
-    return Memory(float(correlation[worst]), places[worst], float(told[most]), places[most])
+    return by_surprises._replace(foretold=float(told[most]), foretold_column=units.moving[int(asked[most])])
 
 
 def _reward_noise(told: Doubles, logged: Doubles, goes_on: NDArray[np.bool_], units: Units) -> RewardNoise | None:
