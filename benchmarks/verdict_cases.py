@@ -10,7 +10,7 @@ from ropeval.bench.data.tasks import find_task
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation.result import Estimate
 from ropeval.evaluation.verdict.rule import Kind
-from ropeval.evaluation.verdict.verdict import is_simulator, look
+from ropeval.evaluation.verdict.verdict import is_simulator, look, policies_differ_by, yardstick
 
 
 class Case(NamedTuple):
@@ -24,7 +24,7 @@ class Case(NamedTuple):
     error: float  # as a share of the range of the true values of the task's policies
     covered: bool | None  # whether its interval holds the truth
     width: float | None  # of the interval, likewise
-    moved: float  # |error| as a share of the log's own scale
+    differ: float | None  # what the task's policies of the same split differ by, as far as the simulator tells
     truth: float
     wide: float  # the range
     findings: dict[str, str]  # code -> severity
@@ -37,6 +37,10 @@ def cases(rows: pl.DataFrame) -> list[Case]:
     }
     made = [(row, _estimate(row)) for row in rows.iter_rows(named=True)]
     simulators = {(row["task"], row["policy"]): one for row, one in made if is_simulator(one)}
+    together: dict[tuple[str, str], list[Estimate]] = {}
+    for row, one in made:
+        if is_simulator(one):
+            together.setdefault((row["task"], row["split"]), []).append(one)
     found = []
     for row, one in made:
         if one.value is None or not one.signs:
@@ -48,8 +52,8 @@ def cases(rows: pl.DataFrame) -> list[Case]:
         findings = {told["code"]: told["severity"] for told in json.loads(row["warnings"])}
         case = Case(
             task=task, family=find_task(task).family, split=row["split"], estimate=one, simulator=beside,
-            error=off / wide, covered=covered, width=width, moved=off / one.signs["scale"], truth=truth, wide=wide,
-            findings=findings,
+            error=off / wide, covered=covered, width=width, truth=truth, wide=wide, findings=findings,
+            differ=policies_differ_by(together.get((task, row["split"]), [])),
         )  # fmt: skip
         found.append(case)
     return found
@@ -65,9 +69,18 @@ def _estimate(row: Mapping[str, Any]) -> Estimate:
     )  # fmt: skip
 
 
+def looks(case: Case) -> list[tuple[Kind, str, float]]:
+    """Kind, word, and |error| in units of what lengths are measured by: as it was judged, beside the task's other
+    policies; as if it were the only policy; and as if no simulator were there."""
+    ways: list[tuple[Estimate | None, float | None]] = [(case.simulator, case.differ)]
+    ways += [(case.simulator, None)] * (case.differ is not None) + [(None, None)] * (case.simulator is not None)
+    found: list[tuple[Kind, str, float]] = []
+    for simulator, differ in ways:
+        kind, judged = look(case.estimate, simulator, differ)
+        found.append((kind, judged.word, case.error * case.wide / yardstick(kind, case.estimate, differ)))
+    return found
+
+
 def words(case: Case) -> list[tuple[Kind, str]]:
-    """What it is called beside the simulator, and what it would be called without."""
-    both = [look(case.estimate, case.simulator)]
-    if case.simulator is not None:
-        both.append(look(case.estimate, None))
-    return [(kind, judged.word) for kind, judged in both]
+    """As judged beside the other policies, as the only one, and without a simulator."""
+    return [(kind, word) for kind, word, _ in looks(case)]

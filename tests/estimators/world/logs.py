@@ -38,3 +38,28 @@ def resampled(log: Dataset, members: int = 2, seed: int = 0) -> Run:
 def simulator_of(log: Dataset, gamma: float = 0.9, run: Run | None = None, chosen=QUICK) -> World:
     sizes = Sizes(chosen["steps"], chosen["batch"], chosen["width"], chosen["depth"], 0.02, 1e-4)
     return build(log, gamma, sizes, chosen.get("learning_rate", 1e-3), run or resampled(log))
+
+
+def patients(kind: str, episodes: int = 300, length: int = 24) -> Dataset:
+    """Three signs that two treatments move, by chance: `whole`, measured with `noise`, or two in five of them `stale`.
+
+    A sign that is not measured is carried forward. Treatments follow what is seen, rewards what it was.
+    """
+    rng = np.random.default_rng(0)
+    stays, helps = (
+        np.array([[0.9, 0.1, 0.0], [0.0, 0.85, 0.1], [0.05, 0.0, 0.9]]),
+        np.array([[6, 0, 3], [0, 6, -3]]) / 10,
+    )
+    true = rng.standard_normal((episodes, 3))
+    seen, rows = true, []
+    for _ in range(length):
+        treated = (rng.random((episodes, 2)) < 1.0 / (1.0 + np.exp(seen[:, :2]))).astype(np.float32)
+        true = true @ stays.T + (treated - 0.5) @ helps + 0.3 * rng.standard_normal(true.shape)
+        measured = true + (0.6 if kind == "noise" else 0.0) * rng.standard_normal(true.shape)
+        following = np.where(rng.random(true.shape) < (0.4 if kind == "stale" else 1.0), measured, seen)
+        rows.append(np.concatenate([seen, treated, following], axis=1))
+        seen = following
+    every = np.stack(rows, axis=1).reshape(episodes * length, 8).astype(np.float32)
+    cuts = np.tile(np.arange(length) == length - 1, episodes)
+    rewards = -0.1 * (every[:, :3] ** 2).sum(axis=1)
+    return log_of(every[:, :3], every[:, 5:], actions=every[:, 3:5], rewards=rewards, cuts=cuts)

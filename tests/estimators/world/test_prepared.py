@@ -15,7 +15,7 @@ from ropeval.estimators import ESTIMATORS
 from ropeval.estimators.world import WorldConfig
 from ropeval.estimators.world.prepared import UNFINISHED, _missed, _unforeseen, log_returns
 from ropeval.policies import UniformPolicy
-from tests.estimators.world.logs import QUICK, SMALL, log_of, resampled, simulator_of
+from tests.estimators.world.logs import QUICK, SMALL, log_of, patients, resampled, simulator_of
 from tests.problems import LinearQuadratic
 from tests.tiny import tiny_log
 
@@ -94,6 +94,14 @@ def test_a_state_that_is_not_whole_is_found(hidden):
     memory = simulator_of(log, chosen=SMALL).memory
     assert memory.column == (0 if hidden else 1)  # where there is noise
     assert memory.correlation > 0.6 if hidden else memory.correlation < 0.15
+
+
+@pytest.mark.parametrize(("kind", "whole"), [("whole", True), ("noise", False), ("stale", False)])
+def test_measurements_that_are_noisy_or_carried_forward_are_found(kind, whole):
+    """What surprises at one step hardly foretells what surprises at the next; but the row before does."""
+    memory = simulator_of(patients(kind), chosen=SMALL).memory
+    assert memory.correlation < 0.3
+    assert memory.foretold == 0.0 if whole else memory.foretold > 0.02
 
 
 def test_a_broken_member_has_no_say():

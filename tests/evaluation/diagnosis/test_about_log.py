@@ -52,8 +52,8 @@ def test_weights_are_graded_by_their_share_and_their_mean(calm):
     assert "mean weight 0.46 (1 is right): a hundredth of the episodes carries 42% of the weight" in short.message
     assert short.message.endswith("short episodes are favoured")
     assert short.numbers["largest"] == 0.42
-    assert about_log._weight_severity(2_000.0, 100_000, 1.0) == "note"  # so many are enough
-    assert about_log._weight_severity(200.0, 10_000, 1.0) == "severe"
+    assert about_log.weight_severity(2_000.0, 100_000, 1.0) == "note"  # so many are enough
+    assert about_log.weight_severity(200.0, 10_000, 1.0) == "severe"
 
 
 def of_log(calm, log, gamma=GAMMA, **estimated):

@@ -4,7 +4,7 @@ import pytest
 
 from ropeval.evaluation.result import Estimate
 from ropeval.evaluation.verdict.rule import table
-from ropeval.evaluation.verdict.verdict import give_verdicts
+from ropeval.evaluation.verdict.verdict import give_verdicts, policies_differ_by
 from tests.evaluation.verdict.estimates import estimate, world
 
 
@@ -105,3 +105,47 @@ def test_observations_that_are_not_the_whole_state_support_nothing():
     assert calm.verdict.word == "supported"
     assert told.verdict.word == "partly"
     assert told.verdict.reason.startswith("the observations are not the whole state")
+    (told,) = give_verdicts([world(5.0, memory=0.04, foretold=0.025)])
+    assert told.verdict.word == "partly"
+    assert told.verdict.reason.endswith("the step before tells 2.5% of what surprises")
+    assert words(world(5.0, foretold=0.005)) == ["supported"]
+
+
+def test_what_policies_differ_by_is_their_range_with_the_log_and_at_most_the_scale():
+    """By the simulator; `moved` is how far each is from what the log earned, as a share of the scale, 10."""
+    assert policies_differ_by([world(5.0)]) is None
+    assert policies_differ_by([world(5.0, moved=0.1), world(7.0, moved=0.1)]) == pytest.approx(2.0)  # the log: 6
+    assert policies_differ_by([world(5.0, moved=0.1), world(7.0, moved=0.3)]) == pytest.approx(3.0)  # the log: 4
+    assert policies_differ_by([world(5.0, moved=1.0), world(25.0, moved=1.0)]) == pytest.approx(10.0)
+    assert policies_differ_by([world(5.0, moved=0.0), world(5.0, moved=0.0)]) > 0.0
+
+
+def test_luck_that_stretches_the_scale_makes_nothing_look_near():
+    """Returns differ by 1000 and policies by 10: what is 3 from the simulator is far from it, whatever returns do."""
+    lucky = {"scale": 1000.0, "moved": 0.005}
+    pair = [world(5.0, spread=0.0005, **lucky), world(15.0, policy="other", spread=0.002, **lucky)]
+    beside = [estimate("fqe", 5.4, **lucky), estimate("fqe-clip", 6.0, **lucky), estimate("lspe", 8.0, **lucky)]
+    assert words(*pair, *beside) == ["supported", "partly", "supported", "partly", "guess"]
+    assert words(pair[0], *beside) == ["supported"] * 4  # of one policy there is only the scale
+    told = give_verdicts([*pair, *beside])
+    assert told[1].verdict.reason == "resampled logs differ by 20% of what the judged policies differ by"
+    assert told[4].verdict.reason == "the simulator says otherwise (30% of what the judged policies differ by)"
+
+
+def test_among_policies_the_expected_error_is_a_share_of_what_they_differ_by():
+    pair = [world(5.0, scale=1000.0, moved=0.05), world(105.0, policy="other", scale=1000.0, moved=0.05)]
+    told = give_verdicts([pair[0], pair[1], estimate("fqe", 5.0, scale=1000.0)])
+    among, beside = (table().expected[kind]["supported"] for kind in ("among", "beside-among"))
+    assert told[0].verdict.error == pytest.approx(among.scale * 100.0)
+    assert told[2].verdict.error == pytest.approx(beside.scale * 100.0)
+
+
+def test_weights_by_which_few_episodes_decide_are_a_guess_unless_a_simulator_says_how_far_off():
+    """77 effective episodes of 5,000: enough by their number, but those that would weigh most are missing."""
+    few = estimate("wis", 5.0, spread=0.001, episodes=5000.0, effective=77.0, weight=0.94)
+    (told,) = give_verdicts([few])
+    assert told.verdict.word == "guess"
+    assert told.verdict.reason.startswith("77 episodes' worth of weights decide everything")
+    assert words(estimate("wis", 5.0, spread=0.001, episodes=500.0, effective=77.0, weight=0.94)) == ["partly"]
+    assert words(world(5.0), few) == ["supported", "supported"]
+    assert words(world(5.4), few) == ["supported", "partly"]

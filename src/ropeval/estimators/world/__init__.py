@@ -43,6 +43,7 @@ ROLLOUTS = {"cpu": (128, 256), "gpu": (256, 1024)}  # where nothing is left to c
 SHORT = 128  # steps: where episodes are over sooner, there are more rollouts for the same work, but
 MOST_OFTEN = 4  # times as many at most, since a policy may live longer than the log
 REMEMBERS = 0.6  # correlation of surprises in a row, beyond which they are no noise: as `BY_REASON` of verdicts
+FORETOLD = 0.01  # of surprises, by the row before, beyond which the state is not whole: likewise
 
 
 class WorldConfig(PartConfig):
@@ -190,6 +191,7 @@ def about(world: World, said: Answer) -> dict[str, Any]:
         "stochastic": world.stochastic,
         "noisy_rewards": world.reward_noise is not None,
         "memory": world.memory.correlation,
+        "foretold": world.memory.foretold,
         "replays": [replay._asdict() for replay in world.replays],
     }
 
@@ -206,6 +208,13 @@ def notes(world: World, columns: Sequence[str]) -> tuple[str, ...]:
             f"foretells what cannot at the next (correlation {world.memory.correlation:.2f}). Either the observations "
             "are not the whole state: add what is missing, or earlier observations and actions; or it has not learned "
             "the task: train it longer (--steps), or log more"
+        )
+    elif world.memory.foretold > FORETOLD and world.memory.foretold_column is not None:
+        found.append(
+            f"the observations are not the whole state: the step before tells {world.memory.foretold:.1%} of what "
+            f"cannot be foreseen of {columns[world.memory.foretold_column]}, as where measurements are noisy, or "
+            "carried forward where none was taken. Add what is missing, such as the time since a measurement, or "
+            "earlier observations and actions"
         )
     return tuple(found)
 

@@ -20,6 +20,7 @@ from ropeval.data import Dataset, Transitions
 from ropeval.data.returns import discounted_steps
 from ropeval.estimators.world.fitting import Learn, fit_networks, unseen_rows
 from ropeval.estimators.world.log_paths import LogPaths, important_columns, log_paths
+from ropeval.estimators.world.memory import LEFT, Memory, foretold_by
 from ropeval.estimators.world.network import Prediction, Sizes, disagreement, make_value_learner, predict
 from ropeval.estimators.world.replays import Replay, replay_log
 from ropeval.estimators.world.reward_noise import RewardNoise, make_reward_noise
@@ -42,13 +43,6 @@ POOL = 4096  # residuals kept to draw noise from
 UNFINISHED = 0.03  # of a return's weight beyond a time-out, from which on it says too little about V_b
 FEWEST_PAIRS = 500  # of steps in a row, from which on it is asked whether surprises foretell each other
 BLOCK = 4096
-
-
-class Memory(NamedTuple):
-    """How far what surprised at one step foretells what surprises at the next. Of a whole state, nothing does."""
-
-    correlation: float  # the largest among the columns that are drawn with noise
-    column: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,7 +274,7 @@ def _memory(
     inside[dataset.last_rows] = False  # an episode's last row has no other after it
     first = np.flatnonzero(inside[:-1] & ~dataset.terminations[1:])
     if not noisy.any() or len(first) < FEWEST_PAIRS:
-        return Memory(0.0, None)
+        return Memory()
     count = len(range(0, data.size, max(1, data.size // LOOKED_AT)))  # as many rows as above: one program for both
     half = count // 2
     first = first[np.linspace(0, len(first) - 1, half).astype(np.int64)]
@@ -290,7 +284,16 @@ def _memory(
     residual = np.asarray(found[1], np.float64)
     correlation = np.abs([np.corrcoef(each[:half], each[half : 2 * half])[0, 1] for each in residual.T[noisy]])
     worst = int(np.argmax(correlation))
-    return Memory(float(correlation[worst]), units.moving[int(np.flatnonzero(noisy)[worst])])
+    by_surprises = Memory(float(correlation[worst]), units.moving[int(np.flatnonzero(noisy)[worst])])
+    surprise = residual[half : 2 * half]
+    asked = np.flatnonzero(noisy & ((surprise**2).mean(axis=0) > LEFT))
+    if not len(asked):
+        return by_surprises
+    before = np.concatenate([some.x[:half], np.asarray(some.reward)[:half, None]], axis=1, dtype=np.float64)
+    now = np.asarray(some.x[half : 2 * half], np.float64)
+    told = foretold_by(before, now, surprise[:, asked], np.searchsorted(dataset.starts, first, side="right") - 1)
+    most = int(np.argmax(told))
+    return by_surprises._replace(foretold=float(told[most]), foretold_column=units.moving[int(asked[most])])
 
 
 def _reward_noise(told: Doubles, logged: Doubles, goes_on: NDArray[np.bool_], units: Units) -> RewardNoise | None:

@@ -41,7 +41,7 @@ def effective_sample_size(e: Evidence) -> Finding | None:
     shown = f"{size:,.0f}" if size >= 100 else f"{size:.3g}"
     message = f"effective sample size {shown} of {episodes:,} episodes{kind}, mean weight {mean:.3g} (1 is right)"
     numbers = {"effective": size, "episodes": episodes, "mean": mean, "largest": largest, "length": length}
-    severity = _weight_severity(size, episodes, mean)
+    severity = weight_severity(size, episodes, mean)
     if severity == "note":
         return Finding("effective-sample-size", severity, message, "", numbers)
     if size == 0.0:
@@ -56,7 +56,7 @@ def effective_sample_size(e: Evidence) -> Finding | None:
     return Finding("effective-sample-size", severity, f"{message}: {why}", advice, numbers)
 
 
-def _weight_severity(size: float, episodes: int, mean: float) -> Severity:
+def weight_severity(size: float, episodes: int, mean: float) -> Severity:
     """Few effective episodes leave much to chance. A small share of them, or a mean far from 1, says that the episodes
     which would weigh most are missing from the log, and no number of others makes up for those."""
     off = max(mean, 1.0 / mean) if mean > 0.0 else np.inf

@@ -11,6 +11,7 @@ effective   effective number of episodes behind importance weights, and `weight`
 support, fallback, apart    of a simulator (`estimators/world/support.py`), and
 short       share of what counts that cannot have been learned, since training was too short (`about_training.py`)
 memory      how far what surprised it at one step foretells what surprises it at the next: what no state shows
+foretold    share of what surprises it that the step before explains: likewise
 replay      how far it is off when logged episodes are replayed in it, in standard deviations of their returns
 
 A sign that a method does not have is left out.
@@ -62,6 +63,6 @@ def _simulator(told: dict[str, Any]) -> dict[str, float | None]:
         for one in told["replays"]
         if one["steps"] in REPLAYED and np.isfinite(one["predicted"])
     ]
-    return {name: told.get(name) for name in ("support", "fallback", "apart", "memory")} | {
+    return {name: told.get(name) for name in ("support", "fallback", "apart", "memory", "foretold")} | {
         "replay": max(off, default=None)
     }

@@ -1,0 +1,62 @@
+"""What came before tells nothing of a whole state."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ropeval.estimators.world import FORETOLD, REMEMBERS, notes
+from ropeval.estimators.world.memory import PRODUCTS, Memory, foretold_by
+from ropeval.evaluation.verdict.rule import BY_REASON
+
+N, LENGTH = 4000, 20
+EPISODE = np.arange(N) // LENGTH
+
+
+def rows(width=2, seed=0):
+    return np.random.default_rng(seed).standard_normal((N, width))
+
+
+def test_the_share_that_the_row_before_explains():
+    """Surprises of variance 1, of which a fifth is what the row before shows; and some that it knows nothing of."""
+    before, now, noise = rows(), rows(seed=1), rows(seed=2)
+    surprise = np.stack([np.sqrt(0.2) * before[:, 0] + np.sqrt(0.8) * noise[:, 0], noise[:, 1]], axis=1)
+    found = foretold_by(before, now, surprise, EPISODE)
+    assert found[0] == pytest.approx(0.2, abs=0.03)
+    assert found[1] == 0.0
+
+
+@pytest.mark.parametrize("width", [2, PRODUCTS + 1])
+def test_what_was_not_learned_of_the_row_itself_is_not_held_against_the_state(width):
+    """The row before leads to this one, so it tells of it; but not beyond it."""
+    now, noise = rows(width), rows(1, seed=1)
+    before = now + 0.1 * rows(width, seed=2)
+    surprise = 0.5 * now[:, :1] ** 2 - 0.5 + noise
+    assert foretold_by(before, now, surprise, EPISODE) == 0.0
+    assert foretold_by(before, np.zeros((N, 1)), before[:, :1] + noise, EPISODE) > 0.3  # so the test can fail
+
+
+def test_a_difference_that_may_be_luck_does_not_count():
+    """The same share of 5 %, in all episodes and in the first ten."""
+    before, now = rows(), rows(seed=1)
+    surprise = np.sqrt(0.05) * before[:, :1] + np.sqrt(0.95) * rows(1, seed=2)
+    assert foretold_by(before, now, surprise, EPISODE) > 0.03
+    few = slice(10 * LENGTH)
+    assert foretold_by(before[few], now[few], surprise[few], EPISODE[few]) == 0.0
+
+
+def test_one_episode_has_nobody_to_be_measured_on():
+    before = rows()
+    assert foretold_by(before, rows(seed=1), before[:, :1], np.zeros(N, np.int64)) == 0.0
+
+
+def test_a_warning_names_the_column_and_begins_where_verdicts_change():
+    def told(**memory):
+        return notes(SimpleNamespace(good=np.ones(2, bool), memory=Memory(**memory)), ["pulse", "lactate"])
+
+    assert told() == told(foretold=0.009, foretold_column=1) == ()
+    (stale,) = told(foretold=0.025, foretold_column=1)
+    assert "tells 2.5% of what cannot be foreseen of lactate" in stale
+    (hidden,) = told(correlation=0.9, column=0, foretold=0.025, foretold_column=1)  # one of them is enough
+    assert "noise of pulse is none" in hidden
+    assert [BY_REASON[sign].harmless for sign in ("memory", "foretold")] == [REMEMBERS, FORETOLD]
