@@ -207,7 +207,7 @@ def prepare_again(world: World, log: Log, config: WorldConfig, run: Run) -> Worl
     kept = {one.stage: one for one in world.trained}
 
     def trained(*given: Any) -> Trained:
-        stage = (given[5] if len(given) > 5 else None) or run.part
+        stage = given[5]
         one = kept[stage]
         curves = {name: values[:, : run.members] for name, values in one.curves.items()}
         state = jax.tree.map(lambda leaf: leaf[: run.members], one.state)

@@ -3,7 +3,7 @@
 Every member has learned from a resample of the episodes, so about a third of them are new to it. Where it foresees
 the rows that it knows much better than those that it does not, it has learned some by heart, noise and all. Then
 others are tried, and whoever foresees unseen rows best is taken: a quarter of the steps, and again as long as less is
-more; and networks without LayerNorm, which errors may feed on in rollouts, so that they must be clearly better.
+more; and networks without LayerNorm, in which errors may feed on themselves, so that they must be clearly better.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ Learn = Callable[..., Trained]  # `train`, or what stands for it in a rehearsal
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class Candidate:
     trained: Trained
     sizes: Sizes
     seen: float  # mean loss of rows that a member has learned from
@@ -52,19 +52,39 @@ def fit_networks(
     run: Run,
     settled: bool,
     learn: Learn = train,
-) -> Fitted:
-    """`settled`: nothing else is tried."""
-    fitted = partial(_fitted, learn, data, dataset, units, hyper, run)
-    best = first = fitted(sizes)
-    if settled or not first.by_heart:
-        return first
-    for other in _shorter(sizes, data.size):
-        shorter = fitted(other, stage=f"{OTHERS}-{other.steps}")
-        if not shorter.unseen < best.unseen:
+) -> tuple[Trained, Sizes]:
+    """Networks, and the sizes that they came out best with; `settled`: those that were given."""
+    learned = partial(_learned, learn, data, units, hyper)
+    trained = learned(run, sizes)
+    if settled:
+        return trained, sizes
+    judged = partial(losses, data=data, dataset=dataset, units=units, run=run)
+    first = Candidate(trained, sizes, *judged(trained))
+    if not first.by_heart:
+        return trained, sizes
+
+    def tried(name: str, other: Sizes) -> Candidate:
+        aside = replace(run, report=_as_one_stage(run.report))
+        found = replace(learned(aside, other, f"{OTHERS}-{name}"), stage=run.part)
+        return Candidate(found, other, *judged(found))
+
+    best = first
+    for shorter in _shorter(sizes, data.size):
+        other = tried(str(shorter.steps), shorter)
+        if not other.unseen < best.unseen:
             break
-        best = shorter
-    plain = fitted(sizes._replace(norm=False), stage=f"{OTHERS}-plain")
-    return plain if plain.unseen < CLEARLY * best.unseen else best
+        best = other
+    if sizes.norm:
+        plain = tried("plain", sizes._replace(norm=False))
+        best = plain if plain.unseen < CLEARLY * best.unseen else best
+    return best.trained, best.sizes
+
+
+def _learned(
+    learn: Learn, data: Transitions, units: Units, hyper: Hyper, run: Run, sizes: Sizes, stage: str | None = None
+) -> Trained:
+    learner = make_learner(sizes, int(data.rows.x.shape[-1]), len(units.moving), _choices(units))
+    return learn(learner, data, hyper, sizes.steps, run, stage or run.part)
 
 
 def _shorter(sizes: Sizes, rows: int) -> Iterator[Sizes]:
@@ -73,38 +93,25 @@ def _shorter(sizes: Sizes, rows: int) -> Iterator[Sizes]:
         yield sizes
 
 
-def _fitted(
-    learn: Learn,
-    data: Transitions,
-    dataset: Dataset,
-    units: Units,
-    hyper: Hyper,
-    run: Run,
-    sizes: Sizes,
-    stage: str | None = None,
-) -> Fitted:
-    choices = tuple(len(values) for values in units.values)
-    learner = make_learner(sizes, int(data.rows.x.shape[-1]), len(units.moving), choices)
-    own = run if stage is None else replace(run, report=_as_others(run.report))
-    trained = learn(learner, data, hyper, sizes.steps, own, stage)
-    seen, unseen = losses(trained, data, dataset, units, run)
-    return Fitted(replace(trained, stage=run.part), sizes, seen, unseen)
-
-
-def _as_others(report: Told | None) -> Told | None:
-    """Whatever is tried, it is one stage to those who watch."""
+def _as_one_stage(report: Told | None) -> Told | None:
+    """Whatever is tried, to those who watch it is one thing."""
     return report and (lambda stage, share: report(OTHERS, share))
+
+
+def _choices(units: Units) -> tuple[int, ...]:
+    return tuple(len(values) for values in units.values)
+
+
+# --- what unseen rows say -------------------------------------------------------------------------------------
 
 
 def losses(trained: Trained, data: Transitions, dataset: Dataset, units: Units, run: Run) -> tuple[float, float]:
     """Mean over the sound members of the loss of rows that each has seen, and of those that it has not."""
     rows = np.arange(0, data.size, max(1, data.size // LOOKED_AT))
-    found = np.asarray(
-        _row_losses(trained.state.target, data.block(rows), len(units.moving), tuple(map(len, units.values))),
-        np.float64,
-    )  # [M, n]
+    found = _row_losses(trained.state.target, data.block(rows), len(units.moving), _choices(units))
     new, sound = unseen_rows(dataset, run, rows), (trained.diverged_at < 0)[:, None]
-    return tuple(_mean(found, asked & sound) for asked in (~new, new))  # type: ignore[return-value]
+    each = np.asarray(found, np.float64)  # [M, n]
+    return _mean(each, ~new & sound), _mean(each, new & sound)
 
 
 def _mean(values: NDArray[np.float64], asked: NDArray[np.bool_]) -> float:
@@ -113,6 +120,8 @@ def _mean(values: NDArray[np.float64], asked: NDArray[np.bool_]) -> float:
 
 @partial(jax.jit, static_argnums=(2, 3), compiler_options=RUNS_ONCE)
 def _row_losses(nets: Any, rows: Rows, moving: int, choices: tuple[int, ...]) -> Array:
+    """[M, n]"""
+
     def one(net: Any) -> Array:
         return jax.lax.map(partial(row_loss, net, moving=moving, choices=choices), rows, batch_size=BLOCK)
 

@@ -108,8 +108,7 @@ def _build(
     learn: Learn,
 ) -> World:
     hyper = {"learning_rate": run.spread("learning_rate", learning_rate)}
-    fitted = fit_networks(data, dataset, units, sizes, hyper, run, settled, learn)
-    trained = fitted.trained
+    trained, chosen = fit_networks(data, dataset, units, sizes, hyper, run, settled, learn)
     value_sizes = sizes._replace(steps=log_value_steps(sizes.steps), width=min(sizes.width, VALUE_WIDTH), norm=True)
     value_learner = make_value_learner(value_sizes, dataset.observations.shape[1])
     value_trained = learn(value_learner, returns.rows(data), hyper, value_sizes.steps, run, LOG_VALUE)
@@ -129,7 +128,7 @@ def _build(
     replays = replay_log(simulator, dataset, run, open_loop=not (noisy or units.values))
     paths = log_paths(dataset, columns, shown)
     return World(
-        simulator, (trained, value_trained), good, fitted.sizes, sizes.steps, noisy, look.reward_noise,
+        simulator, (trained, value_trained), good, chosen, sizes.steps, noisy, look.reward_noise,
         look.unexplained, replays, paths, memory, first_log_values(simulator, dataset),
     )  # fmt: skip
 
