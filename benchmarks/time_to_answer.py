@@ -49,7 +49,7 @@ FUNCTIONS: dict[str, Part] = {  # what is timed -> where it counts
     "ropeval.learning.checkpoint:Checkpoint.save": "checkpoints",
     "ropeval.learning.prepare:prepared": "preparing, or waiting until it is prepared",
     "ropeval.estimators.world.units:make_units": "looking at the log",
-    "ropeval.estimators.world.prepared:log_returns": "looking at the log",
+    "ropeval.estimators.world.log_returns:log_returns": "looking at the log",
     "ropeval.estimators.world.prepared:_look_at_log": "looking at the log",
     "ropeval.estimators.world.prepared:_memory": "looking at the log",
     "ropeval.estimators.world.replays:replay_log": "looking at the log",

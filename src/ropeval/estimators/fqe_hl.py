@@ -23,7 +23,7 @@ from ropeval.data import Problem, Rows
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
 from ropeval.estimators.fitted_q import Value
 from ropeval.estimators.fqe import FAMILY, FQEConfig, bootstrapped, reward_unit, td_learner, train_q
-from ropeval.estimators.world.prepared import log_returns
+from ropeval.estimators.world.log_returns import log_returns
 from ropeval.learning.engine import Hyper, Learner, Run
 from ropeval.learning.networks import MLP
 

@@ -19,8 +19,9 @@ from ropeval.arrays import Floats
 from ropeval.data import Dataset, Log, Rows, Transitions
 from ropeval.data.needs import Need
 from ropeval.data.transitions import fits
+from ropeval.estimators.world.log_returns import log_returns
 from ropeval.estimators.world.network import Sizes, make_value_learner
-from ropeval.estimators.world.prepared import LOG_VALUE, log_returns
+from ropeval.estimators.world.prepared import LOG_VALUE
 from ropeval.learning.engine import Run, Trained, train
 from ropeval.learning.prepare import prepared
 from ropeval.policies import Policy

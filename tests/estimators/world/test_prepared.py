@@ -1,4 +1,4 @@
-"""What is made once per log: the log's own returns, noise, replays, and members that are left out."""
+"""What is made once per log: noise, replays, and members that are left out."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -7,13 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ropeval.data import make_problem
 from ropeval.estimators import ESTIMATORS
 from ropeval.estimators.world import WorldConfig
-from ropeval.estimators.world.prepared import UNFINISHED, _missed, _unforeseen, log_returns
+from ropeval.estimators.world.prepared import _missed, _unforeseen
 from ropeval.policies import UniformPolicy
 from tests.estimators.world.logs import QUICK, SMALL, log_of, patients, resampled, simulator_of
 from tests.problems import LinearQuadratic
@@ -21,40 +19,6 @@ from tests.tiny import tiny_log
 
 pytestmark = pytest.mark.training
 EPISODES = 300
-
-
-@given(
-    ends=st.lists(st.sampled_from(["goes on", "terminates", "cut off"]), min_size=1, max_size=40),
-    gamma=st.sampled_from([0.0, 0.5, 0.9]),
-)
-def test_log_returns_by_brute_force(ends, gamma):
-    """Every row on its own: rewards to the end of the episode, then the mean reward for ever if it was cut off."""
-    ends[-1] = "cut off" if ends[-1] == "goes on" else ends[-1]
-    terminates, cut = (np.array([end == kind for end in ends]) for kind in ("terminates", "cut off"))
-    rewards = np.random.default_rng(len(ends)).standard_normal(len(ends)).astype(np.float32)
-    states = np.zeros((len(ends), 1))
-    log = log_of(states, states, rewards=rewards, ends=terminates, cuts=cut)
-    returns, beyond = [], []
-    for row in range(len(ends)):
-        last = row + next(k for k, end in enumerate(ends[row:]) if end != "goes on")
-        steps = np.arange(last + 1 - row)
-        left = gamma ** len(steps) * cut[last]
-        returns.append((gamma**steps * rewards[row : last + 1]).sum() + left * rewards.mean() / (1 - gamma))
-        beyond.append(left)
-    found = log_returns(log, gamma)
-    np.testing.assert_allclose(found.returns, returns, rtol=1e-5, atol=1e-5)
-    known = np.array(beyond) <= UNFINISHED
-    np.testing.assert_array_equal(found.known, known if known.any() else True)  # all of them where there is none
-
-
-def test_returns_that_are_not_known_weigh_nothing():
-    log = LinearQuadratic().log(5, length=60)
-    found = log_returns(log, 0.9)
-    far = np.arange(60) < 60 - np.log(UNFINISHED) / np.log(0.9)
-    np.testing.assert_array_equal(found.known, np.tile(far, 5))
-    world = simulator_of(log)
-    assert float(world.simulator.value_low) == pytest.approx(found.returns[found.known].min())
-    assert float(world.simulator.value_high) == pytest.approx(found.returns[found.known].max())
 
 
 @pytest.mark.parametrize(("noise", "noisy"), [(0.0, ()), (0.3, (0, 1))])

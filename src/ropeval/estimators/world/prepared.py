@@ -6,6 +6,7 @@ logged episodes, replayed with their own actions, earn in the simulator what the
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,9 +18,9 @@ from jax import Array
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Transitions
-from ropeval.data.returns import discounted_steps
 from ropeval.estimators.world.fitting import Learn, fit_networks, unseen_rows
 from ropeval.estimators.world.log_paths import LogPaths, important_columns, log_paths
+from ropeval.estimators.world.log_returns import LogReturns, log_returns
 from ropeval.estimators.world.memory import LEFT, Memory, foretold_by
 from ropeval.estimators.world.network import Prediction, Sizes, disagreement, make_value_learner, predict
 from ropeval.estimators.world.replays import Replay, replay_log
@@ -40,7 +41,6 @@ LEAST_APART = np.array([1e-3, 1e-2, 1e-3], np.float32)  # changes, choices, rewa
 NOISY = 0.05  # of a change's variance left unexplained on held-out rows, and
 NOISE_OVER_ERROR = 3.0  # so many times what the members disagree about: then it is noise, and not the model's error
 POOL = 4096  # residuals kept to draw noise from
-UNFINISHED = 0.03  # of a return's weight beyond a time-out, from which on it says too little about V_b
 FEWEST_PAIRS = 500  # of steps in a row, from which on it is asked whether surprises foretell each other
 BLOCK = 4096
 
@@ -78,10 +78,23 @@ def build(
     """`horizon`: steps that count, None: all; `shown`: steps of the pictures; `settled`: the sizes are as given."""
     units = make_units(dataset)
     data, returns = world_rows(dataset, units), log_returns(dataset, gamma, horizon)
-    made = partial(_build, dataset, units, data, returns, sizes, learning_rate, shown)
+    hyper = {"learning_rate": run.spread("learning_rate", learning_rate)}
+    networks = partial(fit_networks, data, dataset, units, sizes, hyper, settled=settled)
+    log_value = partial(_fit_log_value, data, returns, sizes, hyper, dataset.observations.shape[1])
+
+    def made(run: Run, learn: Learn = train) -> World:
+        trained, chosen = networks(run=run, learn=learn, rehearsed=learn is not train)
+        value_trained = log_value(run, learn)
+        return _look(dataset, units, data, returns, trained, value_trained, chosen, sizes.steps, shown, run)
+
+    def rehearsal(run: Run) -> World:
+        with ThreadPoolExecutor(1, "compiling early, V_b") as beside:  # takes as long to compile as the simulator
+            beside.submit(log_value, run, _begin)
+            return made(run, _begin)
+
     if not data.streamed:  # reading such a log once more would take longer than compiling
-        run.rehearse(partial(made, settled=True, learn=_begin))
-    return made(run, settled=settled, learn=train)
+        run.rehearse(rehearsal)
+    return made(run)
 
 
 def _begin(
@@ -95,23 +108,26 @@ def _begin(
     return replace(begun, state=begun.state._replace(learned=learned._replace(target=learned.params)))
 
 
-def _build(
+def _fit_log_value(
+    data: Transitions, returns: LogReturns, sizes: Sizes, hyper: Hyper, states: int, run: Run, learn: Learn
+) -> Trained:
+    smaller = sizes._replace(steps=log_value_steps(sizes.steps), width=min(sizes.width, VALUE_WIDTH), norm=True)
+    return learn(make_value_learner(smaller, states), returns.rows(data), hyper, smaller.steps, run, LOG_VALUE)
+
+
+def _look(
     dataset: Dataset,
     units: Units,
     data: Transitions,
-    returns: "LogReturns",
-    sizes: Sizes,
-    learning_rate: float,
+    returns: LogReturns,
+    trained: Trained,
+    value_trained: Trained,
+    chosen: Sizes,
+    longest: int,
     shown: int,
     run: Run,
-    settled: bool,
-    learn: Learn,
 ) -> World:
-    hyper = {"learning_rate": run.spread("learning_rate", learning_rate)}
-    trained, chosen = fit_networks(data, dataset, units, sizes, hyper, run, settled, learn)
-    value_sizes = sizes._replace(steps=log_value_steps(sizes.steps), width=min(sizes.width, VALUE_WIDTH), norm=True)
-    value_learner = make_value_learner(value_sizes, dataset.observations.shape[1])
-    value_trained = learn(value_learner, returns.rows(data), hyper, value_sizes.steps, run, LOG_VALUE)
+    """At what was trained, by rows that members have not seen."""
     good = (trained.diverged_at < 0) & (value_trained.diverged_at < 0)
     weights = jnp.asarray(good / max(1, good.sum()), jnp.float32)
     nets = _sound(trained.state.target, good)
@@ -128,7 +144,7 @@ def _build(
     replays = replay_log(simulator, dataset, run, open_loop=not (noisy or units.values))
     paths = log_paths(dataset, columns, shown)
     return World(
-        simulator, (trained, value_trained), good, chosen, sizes.steps, noisy, look.reward_noise,
+        simulator, (trained, value_trained), good, chosen, longest, noisy, look.reward_noise,
         look.unexplained, replays, paths, memory, first_log_values(simulator, dataset),
     )  # fmt: skip
 
@@ -146,65 +162,6 @@ def _sound(nets: Any, good: NDArray[np.bool_]) -> Any:
         return jnp.where(mask, leaf, 0.0)
 
     return jax.tree.map(mend, nets)
-
-
-# --- what the log itself earned -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class LogReturns:
-    """Returns from every logged step on; after a time-out the log's mean reward goes on for ever."""
-
-    returns: Doubles  # [N]
-    known: NDArray[np.bool_]  # [N] whether next to nothing of it lies beyond a time-out
-
-    @property
-    def scale(self) -> tuple[Array, Array, Array, Array]:
-        """Mean, standard deviation, smallest and largest of those that are known."""
-        seen = self.returns[self.known]
-        return tuple(jnp.float32(v) for v in (seen.mean(), seen.std() or 1.0, seen.min(), seen.max()))
-
-    def rows(self, data: Transitions) -> Transitions:
-        """The same rows with the standardised return for a reward, and `discount` 0 where it is not known."""
-        mean, std, *_ = (float(v) for v in self.scale)
-        scaled = jnp.asarray((self.returns - mean) / std, jnp.float32)
-        rows = data.rows._replace(reward=scaled, discount=jnp.asarray(self.known, jnp.float32))
-        return replace(data, rows=rows)
-
-
-def log_returns(dataset: Dataset, gamma: float, horizon: int | None = None) -> LogReturns:
-    """From every step on, or of the next `horizon` steps."""
-    if horizon is not None:
-        return _next_returns(dataset, gamma, horizon)
-    lengths, last = np.diff(dataset.starts), dataset.starts[1:] - 1
-    rewards = dataset.rewards.astype(np.float64)
-    returns, left = np.zeros(len(rewards)), np.zeros(len(rewards))  # `left`: weight of what lies beyond a time-out
-    cut = ~dataset.terminations[last * (lengths > 0)] & (lengths > 0)
-    following = np.where(cut, rewards.mean() / (1.0 - gamma), 0.0)  # [E] value after the last step
-    beyond = cut.astype(np.float64)
-    for back in range(int(lengths.max(initial=0))):  # all episodes at once, from their ends
-        going = lengths > back
-        rows = last[going] - back
-        following[going] = rewards[rows] + gamma * following[going]
-        beyond[going] *= gamma
-        returns[rows], left[rows] = following[going], beyond[going]
-    known = left <= UNFINISHED
-    return LogReturns(returns, known if known.any() else np.ones(len(rewards), bool))
-
-
-def _next_returns(dataset: Dataset, gamma: float, horizon: int) -> LogReturns:
-    """After a time-out within the horizon the log's mean reward goes on."""
-    left = np.repeat(dataset.starts[1:], np.diff(dataset.starts)) - np.arange(len(dataset))  # [N] rows to the end
-    returns, rewards = np.zeros(len(dataset)), dataset.rewards.astype(np.float64)
-    for ahead in range(min(horizon, int(left.max()))):  # all rows at once
-        rows = np.flatnonzero(left > ahead)
-        returns[rows] += gamma**ahead * rewards[rows + ahead]
-    last = np.repeat(np.maximum(dataset.starts[1:] - 1, 0), np.diff(dataset.starts))
-    missing = discounted_steps(gamma, horizon) - discounted_steps(gamma, np.minimum(left, horizon))
-    missing = np.where(dataset.terminations[last], 0.0, missing)
-    known = missing <= UNFINISHED * discounted_steps(gamma, horizon)
-    known = known if known.any() else np.ones(len(dataset), bool)
-    return LogReturns(returns + rewards.mean() * missing, known)
 
 
 # --- what members that have not seen a row say of it ----------------------------------------------------------

@@ -1,0 +1,70 @@
+"""What the log itself earned from every step on: what V_b is regressed on."""
+
+from dataclasses import dataclass, replace
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from ropeval.data import Dataset, Transitions
+from ropeval.data.returns import discounted_steps
+
+Doubles = NDArray[np.float64]
+UNFINISHED = 0.03  # of a return's weight beyond a time-out, from which on it says too little about V_b
+
+
+@dataclass(frozen=True, eq=False)
+class LogReturns:
+    """Returns from every logged step on; after a time-out the log's mean reward goes on for ever."""
+
+    returns: Doubles  # [N]
+    known: NDArray[np.bool_]  # [N] whether next to nothing of it lies beyond a time-out
+
+    @property
+    def scale(self) -> tuple[Array, Array, Array, Array]:
+        """Mean, standard deviation, smallest and largest of those that are known."""
+        seen = self.returns[self.known]
+        return tuple(jnp.float32(v) for v in (seen.mean(), seen.std() or 1.0, seen.min(), seen.max()))
+
+    def rows(self, data: Transitions) -> Transitions:
+        """The same rows with the standardised return for a reward, and `discount` 0 where it is not known."""
+        mean, std, *_ = (float(v) for v in self.scale)
+        scaled = jnp.asarray((self.returns - mean) / std, jnp.float32)
+        rows = data.rows._replace(reward=scaled, discount=jnp.asarray(self.known, jnp.float32))
+        return replace(data, rows=rows)
+
+
+def log_returns(dataset: Dataset, gamma: float, horizon: int | None = None) -> LogReturns:
+    """From every step on, or of the next `horizon` steps."""
+    if horizon is not None:
+        return _next_returns(dataset, gamma, horizon)
+    lengths, last = np.diff(dataset.starts), dataset.starts[1:] - 1
+    rewards = dataset.rewards.astype(np.float64)
+    returns, left = np.zeros(len(rewards)), np.zeros(len(rewards))  # `left`: weight of what lies beyond a time-out
+    cut = ~dataset.terminations[last * (lengths > 0)] & (lengths > 0)
+    following = np.where(cut, rewards.mean() / (1.0 - gamma), 0.0)  # [E] value after the last step
+    beyond = cut.astype(np.float64)
+    for back in range(int(lengths.max(initial=0))):  # all episodes at once, from their ends
+        going = lengths > back
+        rows = last[going] - back
+        following[going] = rewards[rows] + gamma * following[going]
+        beyond[going] *= gamma
+        returns[rows], left[rows] = following[going], beyond[going]
+    known = left <= UNFINISHED
+    return LogReturns(returns, known if known.any() else np.ones(len(rewards), bool))
+
+
+def _next_returns(dataset: Dataset, gamma: float, horizon: int) -> LogReturns:
+    """After a time-out within the horizon the log's mean reward goes on."""
+    left = np.repeat(dataset.starts[1:], np.diff(dataset.starts)) - np.arange(len(dataset))  # [N] rows to the end
+    returns, rewards = np.zeros(len(dataset)), dataset.rewards.astype(np.float64)
+    for ahead in range(min(horizon, int(left.max()))):  # all rows at once
+        rows = np.flatnonzero(left > ahead)
+        returns[rows] += gamma**ahead * rewards[rows + ahead]
+    last = np.repeat(np.maximum(dataset.starts[1:] - 1, 0), np.diff(dataset.starts))
+    missing = discounted_steps(gamma, horizon) - discounted_steps(gamma, np.minimum(left, horizon))
+    missing = np.where(dataset.terminations[last], 0.0, missing)
+    known = missing <= UNFINISHED * discounted_steps(gamma, horizon)
+    known = known if known.any() else np.ones(len(dataset), bool)
+    return LogReturns(returns + rewards.mean() * missing, known)
