@@ -11,7 +11,8 @@
     no-layer-norm       the simulator's networks have no LayerNorm (V_b keeps it), and nothing else is tried
     likelihood          the mean is learned by a Gaussian likelihood: a variance is learned, too, for each moving column
     likelihood-sampled  those networks, where rollouts draw from their Gaussians in place of residuals
-    width-256           two layers of 256
+    width-64, -256      two layers of 64, or 256; where that is base's width, it is left out
+    width-512           three layers of 512, likewise
     steps-12000         no more than 12,000 steps
 
 One that would train on a log just what base trains (few rows ask for few steps) is left out there.
@@ -71,7 +72,9 @@ TRAININGS = (
     Training(("quarter",), share=0.25),
     Training(("no-layer-norm",), (("norm", False),), share=1.0),
     Training(("likelihood", "likelihood-sampled"), likelihood=True),
+    Training(("width-64",), (("width", 64), ("depth", 2))),
     Training(("width-256",), (("width", 256), ("depth", 2))),
+    Training(("width-512",), (("width", 512), ("depth", 3))),
     Training(("steps-12000",), (("steps", STEPS),)),
     Training(("members-7",), members=7),
 )

@@ -123,6 +123,8 @@ def test_a_folder_of_policies_says_what_to_give(tmp_path):
         ("./mine:act", "no such file"),
         ("no_such_module:act", "cannot import it"),
         ("json:absent", "cannot import it"),
+        ("mine.py:act", "without .py: give mine:act"),
+        ("some/where/mine.py:act", "give mine:act, in the folder some/where"),
         ("json:JSONDecoder", "neither a function nor a Policy"),
         ("json:dumps", None),
         ("uniform:1", "expected uniform:LOW,HIGH"),

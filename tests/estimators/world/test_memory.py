@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ropeval.estimators.world import FORETOLD, REMEMBERS, notes
-from ropeval.estimators.world.memory import PRODUCTS, Memory, foretold_by
+from ropeval.estimators.world.memory import PRODUCTS, STRETCH, Memory, foretold_by, rows_in_a_row
 from ropeval.evaluation.verdict.rule import BY_REASON
+from tests.estimators.world.logs import log_of
 
 N, LENGTH = 4000, 20
 EPISODE = np.arange(N) // LENGTH
@@ -60,3 +61,18 @@ def test_a_warning_names_the_column_and_begins_where_verdicts_change():
     (hidden,) = told(correlation=0.9, column=0, foretold=0.025, foretold_column=1)  # one of them is enough
     assert "noise of pulse is none" in hidden
     assert [BY_REASON[sign].harmless for sign in ("memory", "foretold")] == [REMEMBERS, FORETOLD]
+
+
+@pytest.mark.parametrize("count", [120, 60])
+def test_rows_in_a_row_follow_each_other_within_an_episode_that_goes_on(count):
+    states = np.arange(120.0)[:, None]
+    ends, cuts = np.zeros(120, bool), np.zeros(120, bool)
+    ends[[9, 75]], cuts[[40, 119]] = True, True
+    log = log_of(states, states, ends=ends, cuts=cuts)
+    rows, before = rows_in_a_row(log, count)
+    assert len(rows) == count
+    found = set(rows[before])
+    possible = {row for row in range(119) if not ends[row] and not cuts[row] and not ends[row + 1]}
+    assert found == possible if count == 120 else found < possible
+    np.testing.assert_array_equal(rows[before + 1], rows[before] + 1)
+    assert len(found) > count - STRETCH // 5

@@ -19,12 +19,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data import Dataset
+
 Doubles = NDArray[np.float64]
 LEFT = 0.2  # of a column's variance that the simulator does not foresee, from which on it is asked what would tell it
 SURE = 4.0  # standard errors
 PRODUCTS = 12  # columns of state and action, up to which all their products are part of the fit; then squares alone
 RIDGE = 1.0  # as much as one row weighs: it only makes columns that are copies solvable
 LEAST = 1e-12
+STRETCH = 50  # rows that are looked at in a row
 
 
 class Memory(NamedTuple):
@@ -34,6 +37,19 @@ class Memory(NamedTuple):
     column: int | None = None
     foretold: float = 0.0  # share of what surprises, likewise
     foretold_column: int | None = None
+
+
+def rows_in_a_row(dataset: Dataset, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """So many rows, as stretches of a log; and the places of those after which the next of them comes in the same
+    episode, which goes on after both."""
+    stretches = -(-count // STRETCH)
+    length = count // stretches
+    begin = np.linspace(0, len(dataset) - length, stretches).astype(np.int64)
+    rows = np.resize(begin[:, None] + np.arange(length), count)  # a few once more, where they do not fill it
+    ends = np.zeros(len(dataset), bool)
+    ends[dataset.last_rows] = True
+    follows = (np.diff(rows) == 1) & ~ends[rows[:-1]] & ~dataset.terminations[rows[1:]]
+    return rows, np.flatnonzero(follows)
 
 
 def foretold_by(before: Doubles, now: Doubles, surprise: Doubles, episode: NDArray[np.int64]) -> Doubles:

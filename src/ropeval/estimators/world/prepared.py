@@ -21,7 +21,7 @@ from ropeval.data import Dataset, Transitions
 from ropeval.estimators.world.fitting import Learn, fit_networks, unseen_rows
 from ropeval.estimators.world.log_paths import LogPaths, important_columns, log_paths
 from ropeval.estimators.world.log_returns import LogReturns, log_returns
-from ropeval.estimators.world.memory import LEFT, Memory, foretold_by
+from ropeval.estimators.world.memory import LEFT, Memory, foretold_by, rows_in_a_row
 from ropeval.estimators.world.network import Prediction, Sizes, disagreement, make_value_learner, predict
 from ropeval.estimators.world.replays import Replay, replay_log
 from ropeval.estimators.world.reward_noise import RewardNoise, make_reward_noise
@@ -226,28 +226,27 @@ def _asked(weights: Array, dataset: Dataset, run: Run, rows: NDArray[np.int64]) 
 def _memory(
     nets: Any, weights: Array, units: Units, data: Transitions, dataset: Dataset, run: Run, noisy: NDArray[np.bool_]
 ) -> Memory:
-    inside = np.ones(len(dataset), bool)
-    inside[dataset.last_rows] = False  # an episode's last row has no other after it
-    first = np.flatnonzero(inside[:-1] & ~dataset.terminations[1:])
-    if not noisy.any() or len(first) < FEWEST_PAIRS:
+    rows, before = rows_in_a_row(dataset, len(range(0, data.size, max(1, data.size // LOOKED_AT))))
+    if not noisy.any() or len(before) < FEWEST_PAIRS:
         return Memory()
-    count = len(range(0, data.size, max(1, data.size // LOOKED_AT)))  # as many rows as above: one program for both
-    half = count // 2
-    first = first[np.linspace(0, len(first) - 1, half).astype(np.int64)]
-    rows = np.resize(np.concatenate([first, first + 1]), count)
     some = data.block(rows)
     found = _compare(nets, weights, units, some.x, some.next_x[:, 0], _asked(weights, dataset, run, rows)[1])
     residual = np.asarray(found[1], np.float64)
-    correlation = np.abs([np.corrcoef(each[:half], each[half : 2 * half])[0, 1] for each in residual.T[noisy]])
+    surprise = residual[before + 1]
+    correlation = np.abs(
+        [np.corrcoef(*each)[0, 1] for each in zip(residual[before].T[noisy], surprise.T[noisy], strict=True)]
+    )
     worst = int(np.argmax(correlation))
     by_surprises = Memory(float(correlation[worst]), units.moving[int(np.flatnonzero(noisy)[worst])])
-    surprise = residual[half : 2 * half]
     asked = np.flatnonzero(noisy & ((surprise**2).mean(axis=0) > LEFT))
     if not len(asked):
         return by_surprises
-    before = np.concatenate([some.x[:half], np.asarray(some.reward)[:half, None]], axis=1, dtype=np.float64)
-    now = np.asarray(some.x[half : 2 * half], np.float64)
-    told = foretold_by(before, now, surprise[:, asked], np.searchsorted(dataset.starts, first, side="right") - 1)
+    pairs, rewards = np.asarray(some.x, np.float64), np.asarray(some.reward, np.float64)
+    past, episode = (
+        np.concatenate([pairs[before], rewards[before, None]], axis=1),
+        dataset.starts.searchsorted(rows, "right"),
+    )
+    told = foretold_by(past, pairs[before + 1], surprise[:, asked], episode[before])
     most = int(np.argmax(told))
     return by_surprises._replace(foretold=float(told[most]), foretold_column=units.moving[int(asked[most])])
 

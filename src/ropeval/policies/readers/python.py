@@ -28,7 +28,9 @@ def _load(text: str) -> Policy:
         for part in attribute.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError, ValueError) as error:
-        raise UserError(f"policy {text}: cannot import it ({error})") from error
+        raise UserError(
+            f"policy {text}: cannot import it ({error}){_said_as_a_file(module_name, attribute)}"
+        ) from error
     except Exception as error:  # the user's module itself failed
         raise UserError(f"policy {text}: its module failed: {type(error).__name__}: {error}") from error
     if isinstance(found, Policy):
@@ -36,3 +38,12 @@ def _load(text: str) -> Policy:
     if inspect.isclass(found) or not callable(found):
         raise UserError(f"policy {text}: it is neither a function nor a Policy object")
     return from_function(found, text, f"policy {text}")
+
+
+def _said_as_a_file(module: str, attribute: str) -> str:
+    """What to give in the place of a file's name; of one that lies elsewhere, where to stand."""
+    if not module.endswith(".py"):
+        return ""
+    folder, _, file = module.rpartition("/")
+    where = f", in the folder {folder}" if folder else ""
+    return f"; a module is named without .py: give {file.removesuffix('.py')}:{attribute}{where}"
