@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from ropeval.cli.progress import percent_bar, questions_progress
+from ropeval.cli.progress import percent_bar, questions_progress, told
 from ropeval.evaluation.options import make_options
 from ropeval.evaluation.session import Session
 from tests.problems import Chain
@@ -53,3 +53,17 @@ def test_the_questions_of_a_session_share_the_bar():
                 report(*told)
         assert f" {100 * reports[-1][1] / 700:>3.0f}%" in shown(console).split("preparing")[-1], reports
     assert "rope+fqe (rope)" in shown(console)
+
+
+def test_what_nobody_could_foresee_does_not_move_the_bar():
+    chain, said = Chain(), []
+    session = Session(chain.log(5), [chain.policy(0.6)], make_options({"method": ["world"]}))
+    report = told(session.questions, lambda share, words: said.append((round(share, 2), words.split("  ")[1])))
+    for stage, fraction in (("world", 1.0), ("world-others", 0.5), ("log-value", 1.0), ("rollouts", 0.25)):
+        report(0, stage, fraction)
+    assert said == [
+        (0.8, "world"),
+        (0.8, "world (world-others 50%)"),
+        (1.0, "world (log-value)"),
+        (1.0, "world (rollouts 25%)"),
+    ]

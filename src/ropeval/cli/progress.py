@@ -49,7 +49,7 @@ def questions_progress(questions: "Sequence[tuple[Policy, Method]]", console: Co
 
 def told(questions: "Sequence[tuple[Policy, Method]]", show: Callable[[float, str], None]) -> "Report":
     """The function that a session reports to: it shows the share of the work that is done, and what is being done. A
-    question's stages share its part of the whole."""
+    question's stages share its part of the whole; another, which nobody could foresee, tells its own share in words."""
     stages = [list(method.stages) for _, method in questions]
     weights = [list(method.stages.values()) for _, method in questions]
     total = max(1, sum(map(sum, weights)))
@@ -60,10 +60,11 @@ def told(questions: "Sequence[tuple[Policy, Method]]", show: Callable[[float, st
         policy, method = questions[number]
         if stage == "done":
             done[number] = float(sum(weights[number]))
-        else:
-            place = stages[number].index(stage) if stage in stages[number] else 0
+        elif stage in stages[number]:
+            place = stages[number].index(stage)
             done[number] = sum(weights[number][:place]) + fraction * weights[number][place]
-        note = "" if stage in ("done", method.name) else f" ({stage})"
+        share = "" if stage in stages[number] else f" {fraction:.0%}"
+        note = "" if stage in ("done", method.name) else f" ({stage}{share})"
         show(sum(done) / total, f"{policy.name}  {method.name}{note}")
 
     return report

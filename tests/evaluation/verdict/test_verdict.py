@@ -133,7 +133,8 @@ def test_luck_that_stretches_the_scale_makes_nothing_look_near():
 
 
 def test_among_policies_the_expected_error_is_a_share_of_what_they_differ_by():
-    pair = [world(5.0, scale=1000.0, moved=0.05), world(105.0, policy="other", scale=1000.0, moved=0.05)]
+    calm = {"scale": 1000.0, "moved": 0.05, "spread": 0.001}
+    pair = [world(5.0, **calm), world(105.0, policy="other", **calm)]
     told = give_verdicts([pair[0], pair[1], estimate("fqe", 5.0, scale=1000.0)])
     among, beside = (table().expected[kind]["supported"] for kind in ("among", "beside-among"))
     assert told[0].verdict.error == pytest.approx(among.scale * 100.0)

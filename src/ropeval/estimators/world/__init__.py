@@ -25,7 +25,6 @@ from ropeval.data import Dataset, Problem
 from ropeval.data.problem import Log
 from ropeval.errors import UserError
 from ropeval.estimators.estimator import Estimated, Estimator
-from ropeval.estimators.world.fitting import OTHERS
 from ropeval.estimators.world.network import Sizes, averaging
 from ropeval.estimators.world.outcomes import outcomes, possible_returns
 from ropeval.estimators.world.prepared import LOG_VALUE, World, build, log_value_steps
@@ -63,7 +62,7 @@ class WorldConfig(PartConfig):
 
     def stages(self, part: str) -> dict[str, int]:
         steps = self.steps or LARGEST["cpu"].steps  # the shares of the two are what matters
-        return {part: steps, OTHERS: steps // 4, LOG_VALUE: log_value_steps(steps)}
+        return {part: steps, LOG_VALUE: log_value_steps(steps)}
 
     def sizes(self, rows: int, backend: str) -> Sizes:
         largest = LARGEST[sized_for(backend)]
