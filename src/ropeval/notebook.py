@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ropeval.words import clean
 
 if TYPE_CHECKING:
+    from ropeval.evaluation.lanes import Report
     from ropeval.evaluation.methods import Method
-    from ropeval.evaluation.session import Report
     from ropeval.policies import Policy
 
 

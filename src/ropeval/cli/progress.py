@@ -15,8 +15,8 @@ from ropeval.words import clean
 
 if TYPE_CHECKING:
     from ropeval.bench.data.streams import Stream
+    from ropeval.evaluation.lanes import Report
     from ropeval.evaluation.methods import Method
-    from ropeval.evaluation.session import Report
     from ropeval.policies import Policy
 
 

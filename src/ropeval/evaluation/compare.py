@@ -8,11 +8,12 @@ from typing import Any
 
 from ropeval.data import LogLike, load_dataset
 from ropeval.errors import UserError
+from ropeval.evaluation.lanes import Report
 from ropeval.evaluation.options import DEFAULT_METHODS, make_options, takes_options
 from ropeval.evaluation.rank import Truth, checked_truth
 from ropeval.evaluation.result import Estimate, Ranking
 from ropeval.evaluation.result_folder import ResultFolder
-from ropeval.evaluation.session import Report, Session, rankings, run_session
+from ropeval.evaluation.session import Session, rankings, run_session
 from ropeval.evaluation.verdict.one_answer import Answer, answers
 from ropeval.notebook import ShownAsTables, progress_bar
 from ropeval.policies.given import Policies, load_policies

@@ -25,7 +25,8 @@ from ropeval.files import write_atomically
 from ropeval.policies import Policy
 
 if TYPE_CHECKING:
-    from ropeval.evaluation.session import Report, Session
+    from ropeval.evaluation.lanes import Report
+    from ropeval.evaluation.session import Session
 
 Files = dict[str, bytes]  # by their place in a folder
 

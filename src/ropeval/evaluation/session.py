@@ -6,11 +6,8 @@ Nothing is lost when the work is interrupted: `result_folder.py` says how.
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from threading import Event
 from typing import Any
 
 import jax
@@ -27,6 +24,7 @@ from ropeval.evaluation.diagnosis.diagnose import compare_methods
 from ropeval.evaluation.evaluate import answer
 from ropeval.evaluation.forecast import Forecast, fit_minutes, forecast
 from ropeval.evaluation.groups import make_groups, without_groups
+from ropeval.evaluation.lanes import Answers, Lane, Report, side_by_side
 from ropeval.evaluation.methods import Applicable, Method, applicable_methods
 from ropeval.evaluation.on_ray import answer_on_ray
 from ropeval.evaluation.options import Options
@@ -37,7 +35,7 @@ from ropeval.evaluation.tune import tune, with_settings
 from ropeval.evaluation.verdict.verdict import give_verdicts
 from ropeval.files import write_text
 from ropeval.learning.checkpoint import Checkpoint
-from ropeval.learning.engine import Aside, Told
+from ropeval.learning.engine import Aside
 from ropeval.policies import Policy
 from ropeval.policies.policy import draw_actions
 from ropeval.runtime import sized_for
@@ -45,8 +43,6 @@ from ropeval.version import __version__
 
 PROBED = 256  # logged states whose actions stand for a policy that has no hash
 ABSORBED = {"method", "preset", "steps", "minutes", "settings", "columns"}  # told by methods and hashes
-Report = Callable[[int, str, float], None]  # (which estimate, stage, fraction done)
-Answers = list[tuple[int, Estimate]]  # by the numbers of the questions
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,61 +168,15 @@ def run_session(
 
 def _answer_here(session: Session, folder: ResultFolder, report: Report | None) -> list[Estimate]:
     log, lanes = session.log, session.lanes()  # what is made of the log alone is made once, whoever needs it first
+    places = range(len(session.policies))
+    work = [[partial(_answer_policy, session, folder, log, lane, place) for place in places] for lane in lanes]
     if len(lanes) > 1:
-        found = _side_by_side(session, folder, log, lanes, report)
+        names = [", ".join(session.methods[which].name for which in lane) for lane in lanes]
+        at_once = [session.at_once(log, lane) for lane in lanes]
+        found = side_by_side([Lane(*each) for each in zip(names, at_once, work, strict=True)], report)
     else:
-        answer_one = partial(_answer_policy, session, folder, log, lanes[0], report=report)
-        found = dict(one for place in range(len(session.policies)) for one in answer_one(place))
+        found = dict(one for answer_one in work[0] for one in answer_one(report))
     return [found[number] for number in sorted(found)]
-
-
-def _side_by_side(
-    session: Session, folder: ResultFolder, log: Log, lanes: Sequence[Sequence[int]], report: Report | None
-) -> dict[int, Estimate]:
-    """What all lanes find. Where one fails, or Ctrl-C is pressed, what is at work ends at its next report of progress,
-    and nothing is begun."""
-    stop = Event()
-
-    def told(number: int, stage: str, fraction: float) -> None:
-        if stop.is_set():
-            raise _Stopped
-        if report:
-            report(number, stage, fraction)
-
-    running: list[Future[Answers]] = []
-    with ExitStack() as pools:
-        spare = pools.enter_context(ThreadPoolExecutor(1, "compiling early"))
-        aside = partial(_compile_early, spare, stop) if len(jax.devices()) == 1 else None  # more: it copies the log
-        try:
-            for lane in lanes:
-                name = ", ".join(session.methods[which].name for which in lane)
-                pool = pools.enter_context(ThreadPoolExecutor(session.at_once(log, lane), name))
-                answer_one = partial(_answer_policy, session, folder, log, lane, report=told, aside=aside)
-                running += [pool.submit(answer_one, place) for place in range(len(session.policies))]
-            return {number: one for answers in as_completed(running) for number, one in answers.result()}
-        finally:  # what is left then is not needed: because something failed, or because all is answered
-            stop.set()
-            for each in running:
-                each.cancel()
-
-
-def _compile_early(spare: ThreadPoolExecutor, stop: Event, work: Callable[[Told], Any]) -> None:
-    """What goes wrong here goes wrong again where it is needed, and is said there."""
-
-    def told(stage: str, fraction: float) -> None:
-        if stop.is_set():
-            raise _Stopped
-
-    def quietly() -> None:
-        with suppress(Exception):
-            told("", 0.0)
-            work(told)
-
-    spare.submit(quietly)
-
-
-class _Stopped(Exception):
-    """Because of what another lane, or the user, did."""
 
 
 def _answer_policy(
