@@ -2,10 +2,11 @@
 
     ρ̂(π_e) = w·E[ Σ_t γ^t c_t r̂(s_t, a_t) ] + (1 − w)·E[ V_b(s₀) ],    a_t ~ π_e,   s_{t+1} from the learned simulator
 
-w says how far the log speaks about what the policy does. `network.py` has the simulator and its loss, `prepared.py`
-what is made once per log, `replays.py` how the log checks it, `rollouts.py` life in it, `support.py` w and V_b,
-`outcomes.py` what rollouts tell beside the mean and `log_paths.py` what the log does, `units.py` and `rows.py` the
-columns of the log. `docs/methods/world.md` says what decided each choice.
+w says how far the log speaks about what the policy does. `network.py` has the simulator and its loss, `fitting.py` how
+long it is trained, `prepared.py` what is made once per log, `replays.py` how the log checks it, `memory.py` whether its
+states are whole, `rollouts.py` life in it, `support.py` w and V_b, `log_returns.py` what V_b learns, `outcomes.py` what
+rollouts tell beside the mean and `log_paths.py` what the log does, `units.py` and `rows.py` the columns of the log.
+`docs/methods/world.md` says what decided each choice.
 """
 
 import math
@@ -48,12 +49,12 @@ FORETOLD = 0.01  # of surprises, by the row before, beyond which the state is no
 class WorldConfig(PartConfig):
     """Sizes that are not given follow the device and the log; the result's `network` says what they became."""
 
-    steps: PositiveInt | None = None  # default: `passes` over the log, at most 12,000 (on a GPU 60,000)
+    steps: PositiveInt | None = None  # default: `passes`, at most 12,000 (on a GPU 60,000); fewer if unseen rows say so
     batch: PositiveInt | None = None  # 256; on a GPU 512
     width: PositiveInt | None = None  # 256; on a GPU 512
     depth: PositiveInt | None = None  # 2; on a GPU 3
     passes: PositiveFloat = 80.0
-    norm: bool = True  # LayerNorm
+    norm: bool = True  # LayerNorm; where `steps` is not given, unseen rows may do without it
     learning_rate: PositiveFloat = 1e-3  # falls along a cosine to a hundredth
     weight_decay: NonNegativeFloat = 1e-4
     rollouts: PositiveInt | None = None  # joint ones, and as many of every member; by device and chance
