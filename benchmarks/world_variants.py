@@ -35,7 +35,7 @@ from jax import Array
 from ropeval.data import Log, Rows
 from ropeval.errors import UserError
 from ropeval.estimators.world import WorldConfig, estimate, fitting, prepare, prepared, rollouts
-from ropeval.estimators.world.fitting import losses, unseen_rows
+from ropeval.estimators.world.fitting import losses, rows_looked_at, unseen_rows
 from ropeval.estimators.world.network import Prediction, Sizes, annealed_learner, predict, row_loss
 from ropeval.estimators.world.prepared import World
 from ropeval.estimators.world.rollouts import Simulator, next_state
@@ -254,7 +254,7 @@ def answer(made: Prepared, log: Log, policy: Policy, wanted: Collection[str]) ->
 def held_out_error(made: Prepared, log: Log) -> float | None:
     """Mean squared error of a change, in standardised units, of members on rows that they have not learned from."""
     units, dataset = made.world.simulator.units, log.dataset
-    rows = np.arange(0, len(dataset), max(1, len(dataset) // prepared.LOOKED_AT))
+    rows = rows_looked_at(len(dataset))
     rows = rows[~dataset.terminations[rows]]
     new = unseen_rows(dataset, made.run, rows) & made.world.good[:, None]  # [M, n]
     if not units.moving or not new.any():

@@ -26,7 +26,7 @@ OTHERS = "world-others"  # the stage of what is tried beside the first
 BY_HEART = 0.02  # by how much the loss of unseen rows may exceed that of seen ones, in shares of a column's variance
 FEWEST_PASSES = 4.0  # over the log, below which nothing is tried
 CLEARLY = 0.99  # of the other's loss on unseen rows: then a network without LayerNorm is taken
-LOOKED_AT = 20_000  # rows, evenly spaced
+LOOKED_AT = 20_000  # rows, evenly spaced, by which members are judged and compared on the log
 BLOCK = 4096
 Learn = Callable[..., Trained]  # `train`, or what stands for it in a rehearsal
 
@@ -58,7 +58,7 @@ def fit_networks(
     are asked about the first, and no other is tried."""
     learned = partial(_learned, learn, data, units, hyper)
     trained = learned(run, sizes)
-    if settled:
+    if settled or run.counts is None:  # without resamples every row has been seen
         return trained, sizes
     judged = partial(losses, data=data, dataset=dataset, units=units, run=run)
     first = Candidate(trained, sizes, *judged(trained))
@@ -85,7 +85,7 @@ def fit_networks(
 def _learned(
     learn: Learn, data: Transitions, units: Units, hyper: Hyper, run: Run, sizes: Sizes, stage: str | None = None
 ) -> Trained:
-    learner = make_learner(sizes, int(data.rows.x.shape[-1]), len(units.moving), _choices(units))
+    learner = make_learner(sizes, int(data.rows.x.shape[-1]), len(units.moving), units.choices)
     return learn(learner, data, hyper, sizes.steps, run, stage or run.part)
 
 
@@ -100,17 +100,13 @@ def _as_one_stage(report: Told | None) -> Told | None:
     return report and (lambda stage, share: report(OTHERS, share))
 
 
-def _choices(units: Units) -> tuple[int, ...]:
-    return tuple(len(values) for values in units.values)
-
-
 # --- what unseen rows say -------------------------------------------------------------------------------------
 
 
 def losses(trained: Trained, data: Transitions, dataset: Dataset, units: Units, run: Run) -> tuple[float, float]:
     """Mean over the sound members of the loss of rows that each has seen, and of those that it has not."""
-    rows = np.arange(0, data.size, max(1, data.size // LOOKED_AT))
-    found = _row_losses(trained.state.target, data.block(rows), len(units.moving), _choices(units))
+    rows = rows_looked_at(data.size)
+    found = _row_losses(trained.state.target, data.block(rows), len(units.moving), units.choices)
     new, sound = unseen_rows(dataset, run, rows), (trained.diverged_at < 0)[:, None]
     each = np.asarray(found, np.float64)  # [M, n]
     return _mean(each, ~new & sound), _mean(each, new & sound)
@@ -128,6 +124,11 @@ def _row_losses(nets: Any, rows: Rows, moving: int, choices: tuple[int, ...]) ->
         return jax.lax.map(partial(row_loss, net, moving=moving, choices=choices), rows, batch_size=BLOCK)
 
     return jax.vmap(one)(nets)
+
+
+def rows_looked_at(size: int) -> NDArray[np.int64]:
+    """Of so many."""
+    return np.arange(0, size, max(1, size // LOOKED_AT))
 
 
 def unseen_rows(dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -149,7 +149,7 @@ class Prediction(NamedTuple):
 
 def predict(net: MLP, units: Units, x: Array) -> Prediction:
     """Of one network for one input [S + A]."""
-    found = split(net(x), len(units.moving), tuple(len(values) for values in units.values))
+    found = split(net(x), len(units.moving), units.choices)
     chances = tuple(jax.nn.softmax(scores) for scores in found.scores)
     return Prediction(found.change, chances, found.reward, units.ends * jax.nn.sigmoid(found.end))
 

@@ -18,7 +18,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Transitions
-from ropeval.estimators.world.fitting import Learn, fit_networks, unseen_rows
+from ropeval.estimators.world.fitting import BLOCK, Learn, fit_networks, rows_looked_at, unseen_rows
 from ropeval.estimators.world.log_paths import LogPaths, important_columns, log_paths
 from ropeval.estimators.world.log_returns import LogReturns, log_returns
 from ropeval.estimators.world.memory import LEFT, Memory, foretold_by, rows_in_a_row
@@ -35,14 +35,12 @@ Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 LOG_VALUE = "log-value"  # the stage of V_b
 VALUE_WIDTH = 256
-LOOKED_AT = 20_000  # rows, evenly spaced, by which members are compared on the log
 USUAL = 0.99  # share of the logged rows on which members lie no further apart than is usual
 LEAST_APART = np.array([1e-3, 1e-2, 1e-3], np.float32)  # changes, choices, reward: below, differences are rounding
 NOISY = 0.05  # of a change's variance left unexplained on held-out rows, and
 NOISE_OVER_ERROR = 3.0  # so many times what the members disagree about: then it is noise, and not the model's error
 POOL = 4096  # residuals kept to draw noise from
 FEWEST_PAIRS = 500  # of steps in a row, from which on it is asked whether surprises foretell each other
-BLOCK = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +174,7 @@ class Look(NamedTuple):
 
 
 def _look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, dataset: Dataset, run: Run) -> Look:
-    rows = np.arange(0, data.size, max(1, data.size // LOOKED_AT))
+    rows = rows_looked_at(data.size)
     some = data.block(rows)
     unseen, share = _asked(weights, dataset, run, rows)
     apart, residual, variance, reward, missed = _compare(nets, weights, units, some.x, some.next_x[:, 0], share)
@@ -226,7 +224,7 @@ def _asked(weights: Array, dataset: Dataset, run: Run, rows: NDArray[np.int64]) 
 def _memory(
     nets: Any, weights: Array, units: Units, data: Transitions, dataset: Dataset, run: Run, noisy: NDArray[np.bool_]
 ) -> Memory:
-    rows, before = rows_in_a_row(dataset, len(range(0, data.size, max(1, data.size // LOOKED_AT))))
+    rows, before = rows_in_a_row(dataset, len(rows_looked_at(data.size)))  # as many: one program for both
     if not noisy.any() or len(before) < FEWEST_PAIRS:
         return Memory()
     some = data.block(rows)

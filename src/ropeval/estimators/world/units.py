@@ -63,6 +63,11 @@ class Units:
     chosen: tuple[tuple[int, ...], ...] = field(metadata=STATIC)  # the columns of every choice
     actions: int | None = field(metadata=STATIC)  # length of the one-hot code of discrete actions
 
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """How many values each choice has."""
+        return tuple(len(values) for values in self.values)
+
     def code(self, action: Array) -> Array:
         """[A] of an action [A] or []; one that the log cannot know is all zeros."""
         return action if self.actions is None else jax.nn.one_hot(action, self.actions)
