@@ -85,7 +85,7 @@ def measure(method: str, members: int, features: int, seconds: float) -> dict[st
 
     def chunk(state: Any, length: int) -> tuple[Any, float, float]:
         began, worked = time.perf_counter(), time.process_time()
-        state, _ = arranged.chunk(state, 0, length, lambda _: None)  # brings its metrics back, so it has finished
+        state, _ = arranged.chunks(state, 0, length, lambda _: None)  # brings its metrics back, so it has finished
         return state, time.perf_counter() - began, time.process_time() - worked
 
     state, compile_seconds, _ = chunk(state, 10)

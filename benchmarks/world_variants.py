@@ -34,9 +34,10 @@ from jax import Array
 
 from ropeval.data import Log, Rows
 from ropeval.errors import UserError
-from ropeval.estimators.world import WorldConfig, estimate, fitting, prepare, prepared, rollouts
+from ropeval.estimators.world import WorldConfig, estimate, fitting, held_out, prepare, prepared, rollouts
 from ropeval.estimators.world.fitting import losses, rows_looked_at, unseen_rows
 from ropeval.estimators.world.network import Prediction, Sizes, annealed_learner, predict, row_loss
+from ropeval.estimators.world.noise import Noise
 from ropeval.estimators.world.prepared import World
 from ropeval.estimators.world.rollouts import Simulator, next_state
 from ropeval.estimators.world.rows import LoggedOutcomes, LoggedPairs, world_rows
@@ -139,11 +140,12 @@ def predict_gaussian(net: MLP, units: Units, x: Array) -> Gaussian:
     return Gaussian(*predict(asked(output), units, x), jnp.exp(log_variance(output, len(units.moving))))
 
 
-def sampled_state(units: Units, noise: Array, key: Array, state: Array, found: Gaussian) -> Array:
+def sampled_state(units: Units, noise: Noise, key: Array, state: Array, x: Array, found: Gaussian) -> Array:
     deviation = jnp.sqrt(found.variance)
     drawn = found.change + deviation * jax.random.normal(jax.random.fold_in(key, 0), deviation.shape)
     said = Prediction(drawn, found.chances, found.reward, found.end)
-    return next_state(units, jnp.zeros_like(noise), key, state, said)
+    nothing = noise._replace(residuals=jnp.zeros_like(noise.residuals))
+    return next_state(units, nothing, key, state, x, said)
 
 
 def draws_gaussians() -> AbstractContextManager[Any]:
@@ -190,7 +192,7 @@ def prepare_variants(
     seconds = time.perf_counter() - began
     yield Prepared(first, config, run, world, seconds)
     if "sampled" in wanted:
-        with mock.patch.multiple(prepared, NOISY=-1.0, NOISE_OVER_ERROR=-1.0):
+        with mock.patch.multiple(held_out, NOISY=-1.0, NOISE_OVER_ERROR=-1.0):
             noisy = prepare_again(world, log, config, run)
         yield Prepared("sampled", config, run, noisy, seconds)
     if "members-3" in wanted and run.members >= 3:
@@ -261,7 +263,7 @@ def held_out_error(made: Prepared, log: Log) -> float | None:
         return None
     logged = jax.device_get(units)
     x, outcome = (jnp.asarray(kind(dataset, logged)[rows]) for kind in (LoggedPairs, LoggedOutcomes))
-    left = prepared._own_residuals(made.world.simulator.nets, units, x, outcome[:, 0])  # [M, n, D]
+    left = held_out.own_residuals(made.world.simulator.nets, units, x, outcome[:, 0])  # [M, n, D]
     return finite_or_none(float(np.asarray(left**2).mean(axis=-1)[new].mean(dtype=np.float64)))
 
 

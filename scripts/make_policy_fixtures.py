@@ -1,6 +1,6 @@
 """Make the small policy files of tests/policies/files, and what Stable-Baselines3 itself answers for them.
 
-    pip install torch stable-baselines3                      # in an environment of its own
+    pip install torch stable-baselines3 onnx                      # in an environment of its own
     python scripts/make_policy_fixtures.py tests/policies/files
 
 The tests read the files without either package and compare the answers.
@@ -96,10 +96,28 @@ def make_models(folder: Path) -> dict[str, Any]:
     for name, model in models.items():
         model.learn(200 if name == "dqn" else 64)
         model.save(folder / f"{name}.zip")
+        if name == "ppo_discrete":
+            export_as_documented(model.policy, folder / "ppo_documented.onnx")
         keep(folder / f"{name}.zip")
     normalised.save(str(folder / "vecnormalize.pkl"))
     normalised.training = False
     return models
+
+
+class Documented(torch.nn.Module):  # type: ignore[misc]
+    """What the pages of Stable-Baselines3 say to export: actions, values, and log probabilities."""
+
+    def __init__(self, policy: Any):
+        super().__init__()
+        self.policy = policy
+
+    def forward(self, observation: Any) -> Any:
+        return self.policy(observation, deterministic=True)
+
+
+def export_as_documented(policy: Any, path: Path) -> None:
+    shape = policy.observation_space.shape
+    torch.onnx.export(Documented(policy), (torch.zeros(1, *shape),), path, opset_version=17, dynamo=False)
 
 
 def keep(path: Path) -> None:

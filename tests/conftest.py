@@ -97,6 +97,16 @@ def _programs_of_other_tests_are_let_go() -> None:
     release_compiled()
 
 
+@pytest.fixture(autouse=True)
+def _modules_written_by_a_test_go_with_it(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Two tests may write a `mine.py` each; whichever comes second would be given the other's."""
+    before, written = set(sys.modules), str(tmp_path_factory.getbasetemp())
+    yield
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", None) or "").startswith(written):
+            del sys.modules[name]
+
+
 @pytest.fixture
 def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of HDF5 and Parquet are read here, not in a process of their own. `test_guarded_read` is about that."""

@@ -51,9 +51,9 @@ def read_npz(path: Path, names: tuple[str, ...] | None = None, what: str = "") -
 
 
 def npz_names(path: Path, what: str = "") -> list[str]:
-    """The names of the arrays in an `.npz`, without reading them."""
+    """The names of the members of an `.npz`, of which an array's ends in `.npy`, without reading them."""
     with _reading_npz(path, what), zipfile.ZipFile(path) as file:
-        return [name.removesuffix(".npy") for name in file.namelist()]
+        return file.namelist()
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ from ropeval.data import Log
 from ropeval.errors import UserError
 from ropeval.estimators.world import LARGEST, ROLLOUTS, WorldConfig, estimate, rollouts
 from ropeval.estimators.world.network import Sizes, row_loss
+from ropeval.estimators.world.noise import silent
 from ropeval.files import locked
 from tests.estimators.world.logs import QUICK
 from tests.problems import LinearQuadratic
@@ -75,9 +76,9 @@ def test_sampled_draws_where_base_does_not():
     made = world_variants.prepare_variants(training, log, WorldConfig(**settings), 3, ("base", "sampled"))
     base, sampled = (one.world for one in made)
     assert base.noisy == ()
-    assert not np.asarray(base.simulator.noise).any()
+    assert not np.asarray(base.simulator.noise.residuals).any()
     assert sampled.noisy == base.simulator.units.moving
-    assert np.asarray(sampled.simulator.noise).std(axis=(0, 1)).min() > 0
+    assert np.asarray(sampled.simulator.noise.residuals).std(axis=(0, 1)).min() > 0
     for mine, theirs in zip(jax.tree.leaves(sampled.simulator.nets), jax.tree.leaves(base.simulator.nets), strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
@@ -112,13 +113,17 @@ def test_sampling_from_the_likelihood_is_not_the_mean_and_leaves_no_trace(log):
 
 def test_the_likelihood_draws_with_the_variance_that_it_learned():
     units = SimpleNamespace(
-        moving=(0, 1), whole=(False, False), chosen=(), values=(), change_mean=np.zeros(2), change_std=np.ones(2),
-        state_low=np.full(2, -100.0), state_high=np.full(2, 100.0),
+        moving=(0, 1), whole=(False, False), chosen=(), chosen_columns=(), values=(),
+        change_mean=np.zeros(2), change_std=np.ones(2), state_low=np.full(2, -100.0), state_high=np.full(2, 100.0),
     )  # fmt: skip
     found = world_variants.Gaussian(np.array([1.0, -1.0]), (), 0.0, 0.0, np.array([4.0, 0.0]))
     keys = jax.random.split(jax.random.key(0), 4000)
-    draw = jax.vmap(lambda key: world_variants.sampled_state(units, np.ones((3, 2)), key, jax.numpy.zeros(2), found))
-    drawn = np.asarray(draw(keys))
+    noise = silent(1, 2).of(0)
+    noise = jax.tree.map(jax.numpy.asarray, noise._replace(residuals=noise.residuals + 1.0))  # it is not drawn from
+    nowhere = jax.numpy.zeros(2)
+    drawn = np.asarray(
+        jax.vmap(lambda key: world_variants.sampled_state(units, noise, key, nowhere, nowhere, found))(keys)
+    )
     assert drawn.mean(axis=0) == pytest.approx([1.0, -1.0], abs=0.1)
     assert drawn.std(axis=0) == pytest.approx([2.0, 0.0], abs=0.1)
 

@@ -44,6 +44,15 @@ def test_whoever_asks_for_help_does_not_wait():
     assert done.stderr.strip() == "[]"
 
 
+@pytest.mark.parametrize("words", verbs(), ids=" ".join)
+def test_an_example_has_a_line_of_its_own(words, capsys):
+    """Click makes one paragraph of lines that follow each other."""
+    with pytest.raises(SystemExit):
+        main([*words, "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "ropeval " in line.partition("ropeval ")[2].replace("`ropeval", "")] == []
+
+
 def test_what_the_user_can_mend_is_one_line_and_exit_code_2(capsys):
     with pytest.raises(SystemExit) as caught:
         cli.main(["report", "no/such/folder"])

@@ -108,6 +108,15 @@ def write_csv(folder: Path, columns: Columns) -> Path:
     return folder / "log.csv"
 
 
+def write_json(folder: Path, columns: Columns) -> Path:
+    """Vectors as lists, which CSV cannot hold."""
+    table = {key: value.tolist() for key, value in columns.items()}
+    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+    path = folder / "log.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    return path
+
+
 WRITERS: dict[str, Callable[[Path, Columns], Path]] = {
     "npz": write_npz,
     "d4rl": write_d4rl,
@@ -115,4 +124,5 @@ WRITERS: dict[str, Callable[[Path, Columns], Path]] = {
     "d3rlpy": write_d3rlpy,
     "parquet": write_parquet,
     "csv": write_csv,
+    "json": write_json,
 }

@@ -19,6 +19,17 @@ def test_names_are_found_by_alias_number_and_pattern():
     assert find_names(available, parse_columns(["observations=x*"]), "log")["observations"] == ["x1", "x9", "x10"]
 
 
+def test_names_may_be_spelled_otherwise():
+    available = ["Obs_0", "Obs_1", "Action", "Reward", "Terminated", "episodeId", "T"]
+    found = find_names(available, {}, "log")
+    assert found["observations"] == ["Obs_0", "Obs_1"]
+    assert [found[name] for name in ("actions", "rewards", "terminations")] == [["Action"], ["Reward"], ["Terminated"]]
+    assert found["episode_ids"] == ["episodeId"]
+    assert "time" not in found  # T is more likely a temperature
+    assert find_names(["Reward", "reward"], {}, "log")["rewards"] == ["reward"]
+    assert "rewards" not in find_names(["Reward", "REWARD"], {}, "log")  # which one?
+
+
 def test_flags_that_never_happen_can_be_said(tmp_path):
     columns = longer()
     del columns["truncations"]

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from tests.data import logs
 
 
 @pytest.mark.parametrize("discrete", [False, True])
-@pytest.mark.parametrize("kind", ["npz", "d4rl", "minari", "parquet", "csv"])
+@pytest.mark.parametrize("kind", ["npz", "d4rl", "minari", "parquet", "csv", "json"])
 @pytest.mark.usefixtures("read_here")
 def test_every_format_tells_the_same_log(tmp_path, kind, discrete):
     columns = logs.make_columns(discrete)
@@ -131,6 +132,7 @@ def examples(folder):
         ".npz": logs.write_npz(folder, columns),
         "Parquet": logs.write_parquet(folder, columns),
         "CSV": logs.write_csv(folder, columns),
+        "JSON": logs.write_json(folder, columns),
         "ropeval's own folder": folder / "own",
     }
 
@@ -158,3 +160,39 @@ def test_the_page_on_formats_has_a_row_for_each():
     rows = re.search(r"\| LOG \|.*?\n\n", page.read_text(encoding="utf-8"), re.DOTALL)[0]
     for known in FORMATS:
         assert known.name in rows
+
+
+# --- what people hand over instead ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("log.csv", b"", "the file is empty"),
+        ("log.csv.gz", b"\x1f\x8b\x08", "packed with gzip; unpack it first"),
+        ("log.pkl", b"\x80\x04\x95", "a pickle, which is a program and is not run; .* to_parquet"),
+        ("log.npy", b"\x93NUMPY\x01", "a single array; .*np.savez"),
+        ("log.feather", b"ARROW1\0\0", "Feather.*to_parquet"),
+        ("log.db", b"SQLite format 3\0", "a database; export the table"),
+        ("log.txt", "a,b\n1,2".encode("utf-16"), "UTF-16; save it as UTF-8"),
+        ("log.csv", b"# exported by hand\na,b\n", "its first line is '# exported by hand'; it must hold the names"),
+        ("log.XLSX", b"PK\x03\x04", "an Excel workbook; save the sheet as CSV UTF-8"),
+    ],
+)
+def test_what_is_no_log_says_what_it_is(tmp_path, name, content, said):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=said):
+        load_dataset(tmp_path / name)
+
+
+def test_a_zip_of_something_else(tmp_path):
+    with zipfile.ZipFile(tmp_path / "log.zip", "w") as file:
+        file.writestr("visits.csv", "a,b")
+    with pytest.raises(UserError, match=r"this zip holds no arrays, but visits\.csv; unpack it"):
+        load_dataset(tmp_path / "log.zip")
+
+
+def test_a_folder_of_csv_says_how_to_make_one_file_of_it(tmp_path):
+    logs.write_csv(tmp_path, logs.make_columns())
+    with pytest.raises(UserError, match=r"a folder of CSV; make one file of it: polars\.read_csv"):
+        load_dataset(tmp_path)

@@ -23,7 +23,7 @@ PAGES = sorted(
 
 @pytest.fixture(autouse=True)
 def _left_as_found(tmp_path, monkeypatch):
-    """A page works in a folder of its own; what it adds to registries, modules and the search path goes with it."""
+    """A page works in a folder of its own; what it adds to registries and the search path goes with it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])  # as in a session that starts there
     registries = [(registry, dict(registry)) for registry in (ENCODERS, ESTIMATORS)]
@@ -31,12 +31,6 @@ def _left_as_found(tmp_path, monkeypatch):
     for registry, before in registries:
         registry.clear()
         registry.update(before)
-    for name in [name for name, module in sys.modules.items() if _lies_in(module, tmp_path)]:
-        del sys.modules[name]
-
-
-def _lies_in(module: object, folder: Path) -> bool:
-    return str(getattr(module, "__file__", None) or "").startswith(str(folder))
 
 
 def test_these_pages_run():

@@ -17,7 +17,7 @@ import pytest
 import ropeval
 from ropeval.data import Rows
 from ropeval.estimators import ESTIMATORS, fqe
-from ropeval.estimators.fqe import QUICK, FQEClipConfig, action_value, make_learner
+from ropeval.estimators.fqe import QUICK, FQEClipConfig, action_value, make_learner, some_actions
 from ropeval.evaluation.methods import make_method
 from ropeval.learning.optimise import huber
 from tests.problems import Chain, LinearQuadratic
@@ -85,6 +85,22 @@ def test_targets_are_clipped_to_what_the_rewards_allow():
     assert float(metrics["loss"]) == pytest.approx(float(huber(error, config.huber_delta).mean()), rel=1e-5)
 
 
+def test_some_of_the_drawn_actions_are_looked_at_all_of_them_in_turn():
+    """Each as often as the others, so that targets are right in the mean; where actions are weighed, all of them."""
+    x, nothing = jnp.arange(12.0).reshape(3, 4, 1), jnp.zeros(3)  # three rows, four drawn actions
+    batch = Rows(jnp.zeros((3, 1)), x, nothing, nothing)
+    keys = jax.random.split(jax.random.key(0), 200)
+    found = np.asarray(jax.vmap(lambda key: some_actions(batch, 3, key).next_x)(keys))  # [200, 3, 3, 1]
+    assert found.shape == (200, 3, 3, 1)
+    assert all(len(set(row)) == 3 for row in found[:, 0, :, 0].tolist())  # none twice
+    often = np.unique(found, return_counts=True)[1]
+    assert len(often) == 12
+    np.testing.assert_allclose(often, 150, atol=30)
+    assert some_actions(batch, 4, keys[0]) is batch
+    weighed = batch._replace(next_weight=jnp.full((3, 4), 0.25))
+    assert some_actions(weighed, 3, keys[0]) is weighed
+
+
 def value(log, policy, method="fqe", **settings):
     known = [part for part in method.split("+") if part in SETTINGS]  # a baseline has no settings
     merged = {part: {**SETTINGS[part], **settings.get(part, {})} for part in known}
@@ -134,6 +150,13 @@ def test_linear_quadratic_of_a_stochastic_policy_and_of_its_mean(lq_log, method,
     assert truths[1] < 1.5 * truths[0]  # the noise costs much, so confusing the two would show
     for sigma, truth in zip((0.0, 0.8), truths, strict=True):
         assert value(lq_log, lq.policy(sigma), method) == pytest.approx(truth, rel=tolerance)
+
+
+@pytest.mark.training
+def test_linear_quadratic_by_one_of_the_drawn_actions_at_a_time(lq_log):
+    lq = LinearQuadratic()
+    truth = lq.value_at(lq_log.initial_observations, 0.8)
+    assert value(lq_log, lq.policy(0.8), fqe={"actions": 1}) == pytest.approx(truth, rel=0.02)
 
 
 @pytest.mark.training

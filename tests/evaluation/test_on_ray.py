@@ -126,7 +126,7 @@ def test_what_is_prepared_is_trained_once(ray, monkeypatch):
     on_ray._logs.clear()  # on another node
     files = on_ray._remote_preparation(asked, ["wis"], {})
     on_ray._logs.clear()  # and on a third
-    monkeypatch.setattr(Threads, "chunk", lambda *_: pytest.fail("it is trained again"))
+    monkeypatch.setattr(Threads, "chunks", lambda *_: pytest.fail("it is trained again"))
     assert on_ray._remote_answer(asked, policy, "wis", covered, files).value == alone.value
 
 

@@ -30,7 +30,8 @@ from tests.problems import Chain
 POLICIES = Path(__file__).resolve().parents[1] / "policies" / "files"
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "samples"  # d3rlpy wrote these
 PUBLISHED = Path(__file__).resolve().parents[3] / "shared" / "reference" / "policies"
-FOLDERS = ("columns", "minari", "minari-counted")
+READ = ("log.npz", "log.csv", "german.csv", "log.jsonl", "log.json", "log.parquet", "log.hdf5")
+FOLDERS = ("columns", "minari", "minari-counted", "parquets")
 LARGEST = 400_000  # bytes of a published policy: damage to a larger one is mostly damage to its numbers
 
 
@@ -104,7 +105,7 @@ def _policies(folder: Path) -> list[Seed]:
 
 
 def _logs(folder: Path) -> list[Seed]:
-    """One log in every format that is read: npz, columns, CSV, Parquet, D4RL's HDF5, Minari; and d3rlpy's own files."""
+    """One log in every format that is read, and d3rlpy's own files."""
     import h5py
     import polars as pl
 
@@ -127,6 +128,15 @@ def _logs(folder: Path) -> list[Seed]:
     }
     table |= {name: columns[name] for name in ("rewards", "terminations", "truncations")}
     pl.DataFrame(table).write_csv(folder / "log.csv")
+    spelled = pl.DataFrame(table | {"observations_0": np.char.add("w", (np.arange(20) % 3).astype(str))})
+    spelled.write_csv(folder / "german.csv", separator=";", decimal_comma=True)
+    lists = [values.tolist() for values in columns.values()]
+    listed = [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+    (folder / "log.jsonl").write_text("\n".join(map(json.dumps, listed)))
+    (folder / "log.json").write_text(json.dumps(listed))
+    (folder / "parquets" / "ward=1").mkdir(parents=True)
+    for part, rows in (("a.parquet", slice(0, 10)), ("ward=1/b.parquet", slice(10, 20))):
+        pl.DataFrame(table)[rows].write_parquet(folder / "parquets" / part)
     pl.DataFrame(table).write_parquet(folder / "log.parquet")
     with h5py.File(folder / "log.hdf5", "w") as file:
         for name, values in columns.items():
@@ -134,7 +144,7 @@ def _logs(folder: Path) -> list[Seed]:
     _write_minari(folder / "minari", columns, {"type": "Box", "dtype": "float32", "shape": [2]})
     counted = columns | {"actions": rng.integers(0, 3, 20)}
     _write_minari(folder / "minari-counted", counted, {"type": "Discrete", "n": 3, "start": 0})
-    files = [folder / name for name in ("log.npz", "log.csv", "log.parquet", "log.hdf5")] + sorted(SAMPLES.glob("*.h5"))
+    files = [folder / name for name in READ] + sorted(SAMPLES.glob("*.h5"))
     seeds = [Seed(f"{path.stem}{path.suffix}", {path.name: path.read_bytes()}, read_log) for path in files]
     return [*seeds, *(Seed(name, _content(folder / name), read_log, is_folder=True) for name in FOLDERS)]
 

@@ -13,8 +13,9 @@ import pytest
 
 from ropeval.encoders import ENCODERS
 from ropeval.estimators import ESTIMATORS, fqe
-from ropeval.learning.arrangements import Vectorised, _chunk_of_all
-from ropeval.learning.engine import Run, member_keys
+from ropeval.learning import arrangements
+from ropeval.learning.arrangements import Threads, Vectorised, _chunk_of_all
+from ropeval.learning.engine import Run, member_keys, train
 from tests.learning.small import FQE, ROPE, lq_problem
 
 pytestmark = pytest.mark.training
@@ -45,11 +46,46 @@ def test_one_program_serves_all_states(problem):
     arrange = Vectorised(learner, problem.transitions, hyper, member_keys(0, 2), None)
     program: Any = _chunk_of_all
     before = program._cache_size()
-    arrange.chunk(arrange.blank(), 0, 3, lambda share: None)
-    state, _ = arrange.chunk(arrange.init(), 0, 3, lambda share: None)
-    state, _ = arrange.chunk(state, 3, 3, lambda share: None)
-    arrange.chunk(arrange.unstack(jax.tree.map(np.asarray, state)), 6, 3, lambda share: None)
+    arrange.chunks(arrange.blank(), 0, 3, lambda share: None)
+    state, _ = arrange.chunks(arrange.init(), 0, 3, lambda share: None)
+    state, _ = arrange.chunks(state, 3, 3, lambda share: None)
+    arrange.chunks(arrange.unstack(jax.tree.map(np.asarray, state)), 6, 3, lambda share: None)
     assert program._cache_size() == before + 1
+
+
+@pytest.mark.parametrize(
+    ("members", "count", "in_a_row"), [(5, 2, 2), (5, 4, 4), (6, 4, 2), (4, 2, 1), (2, 4, 1), (1, 2, 1), (97, 64, 8)]
+)
+def test_members_meet_where_no_core_would_wait(problem, monkeypatch, members, count, in_a_row):
+    monkeypatch.setattr(arrangements, "cores", lambda: count)
+    hyper = {"learning_rate": np.full(members, 1e-3, np.float32)}
+    learner = fqe.make_learner(FQE, problem.transitions.dim, 0.9)
+    assert Threads(learner, problem.transitions, hyper, member_keys(0, members), None).in_a_row == in_a_row
+
+
+def test_it_does_not_matter_where_members_meet(problem, monkeypatch):
+    """Eleven chunks of three members: after every two, and after each one."""
+    learner = fqe.make_learner(FQE, problem.transitions.dim, 0.9)
+    hyper = {"learning_rate": np.full(3, 1e-3, np.float32)}
+    monkeypatch.setattr(arrangements, "cores", lambda: 2)
+    found = []
+    for most in (8, 1):
+        monkeypatch.setattr(arrangements, "MOST_IN_A_ROW", most)
+        told: list[float] = []
+
+        def report(stage: str, share: float, told: list[float] = told) -> None:
+            told.append(share)
+
+        run = Run(member_keys(0, 3), report, part="fqe")
+        found.append(train(learner, problem.transitions, hyper, 105, run))
+        assert told == sorted(told)
+        assert len(told) == 3 * 11 + 1
+    together, apart = found
+    jax.tree.map(np.testing.assert_array_equal, together.state, apart.state)
+    np.testing.assert_array_equal(together.steps, [*range(10, 101, 10), 105])
+    for name, curve in apart.curves.items():
+        np.testing.assert_array_equal(together.curves[name], curve)
+    assert len({float(loss) for loss in apart.curves["loss"].ravel()}) == 33  # every chunk has a number of its own
 
 
 @pytest.mark.process

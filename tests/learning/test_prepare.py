@@ -106,7 +106,7 @@ def test_a_resumed_run_finds_what_was_prepared(dataset, tmp_path, monkeypatch, m
 
     with pytest.raises(KeyboardInterrupt):
         run_session(session, ResultFolder(tmp_path / "cut"), stop)
-    monkeypatch.setattr(Threads, "chunk", lambda *given: pytest.fail("trained again"))
+    monkeypatch.setattr(Threads, "chunks", lambda *given: pytest.fail("trained again"))
     found = [row.members for row in run_session(session, ResultFolder(tmp_path / "cut"))]
     assert found == expected
 

@@ -45,6 +45,52 @@ def test_a_function_may_answer_with_the_words_of_the_log():
         draw_actions(treat.fitted(Space(1, 3, discrete=True)), states, 1, rng)
 
 
+def test_a_function_may_change_what_it_is_given():
+    """Many normalise in place; the log must not notice."""
+
+    def careless(observations):
+        observations -= 1.0
+        return observations
+
+    states = np.ones((2, 1), np.float32)
+    fitted = CallablePolicy(careless, deterministic=True).fitted(Space(1, 1, discrete=False))
+    for _ in range(2):
+        np.testing.assert_array_equal(draw_actions(fitted, states, 1, np.random.default_rng(0)), np.zeros((2, 1, 1)))
+    np.testing.assert_array_equal(states, np.ones((2, 1)))
+
+
+class Tensor:
+    """As torch's, where it has a gradient."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda o: (np.zeros(len(o), int), None), r"it gave 2 things at once; .*model\.predict\(.*\)\[0\]"),
+        (lambda o: None, "it gave nothing; does it lack a return"),
+        (lambda o: Tensor(), "its answer, a Tensor, is no array .*detach"),
+        (lambda o: [[0], [1, 2], [0]], "its answer, a list, is no array"),
+        (lambda o: 1, r"actions of shape \(\); expected \(3,\); it is asked about all rows at once"),
+        (lambda o: 1 if o[0] > 0 else 0, "it failed on .* it is asked about all rows at once"),
+        (lambda o: np.full((len(o), 4), 0.25), "if these are probabilities, draw actions from them"),
+        (lambda o: np.zeros(len(o)), r"integers, but it gave float64; return whole numbers"),
+    ],
+)
+def test_answers_that_are_no_actions(answer, said):
+    fitted = as_policy(answer).fitted(Space(2, 4, discrete=True))
+    with pytest.raises(UserError, match=said):
+        draw_actions(fitted, np.zeros((3, 2), np.float32), 1, np.random.default_rng(0))
+
+
+def test_a_comparison_is_a_choice_of_two():
+    fitted = as_policy(lambda o: o[:, 0] > 0).fitted(Space(1, 2, discrete=True))
+    states = np.array([[-1.0], [1.0]], np.float32)
+    np.testing.assert_array_equal(draw_actions(fitted, states, 1, np.random.default_rng(0)), [[0], [1]])
+
+
 def test_a_function_whose_arguments_cannot_be_seen():
     with pytest.raises(UserError, match="wrap it in CallablePolicy"):
         as_policy(min)

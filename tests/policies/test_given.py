@@ -79,8 +79,9 @@ def test_functions_policies_words_and_names_in_python():
         ([], "none is given"),
         ({}, "none is given"),
         (3, "found int; give a Policy, a function"),
-        ([UniformPolicy], "found ABCMeta"),
+        ([UniformPolicy], "UniformPolicy is a class; give an object of it"),
         ({"a": ["uniform"]}, "found list"),
+        (type("Model", (), {"predict": print})(), r"found Model, a model; .*model\.predict\(observations\)"),
         (lambda: None, "policy <lambda>: it takes 0 arguments"),
     ],
 )

@@ -56,3 +56,10 @@ def test_in_a_narrow_terminal_names_break_and_numbers_do_not():
     assert all(len(line) <= 40 for line in lines)
     assert any("-1234.5 … 1234.5" in line for line in lines)
     assert "".join(line.split()[0] for line in lines[2:]).count("x") == 30
+
+
+def test_a_column_of_sentences_is_wide_enough_to_read_on_a_phone():
+    html = to_html(
+        Table(["policy", "because"], [["a", "resampled logs differ by half of what returns differ by"], ["b", "ok"]])
+    )
+    assert html.count('<td class="sentence">resampled') == html.count("sentence") == 1

@@ -124,8 +124,15 @@ def in_many(seconds: float, folder: Path) -> int:
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
         count += 1
         if count % TOLD_EVERY == 0:  # it may be stopped before its end
-            print(f"{count:,} processes; left behind: {left_behind(folder) or 'nothing'}", flush=True)
+            left = left_behind(folder) or "nothing"
+            print(f"{count:,} processes, {core_hours():.2f} hours of a core; left behind: {left}", flush=True)
     return count
+
+
+def core_hours() -> float:
+    """What all processes that have ended took."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) / 3600
 
 
 def left_behind(folder: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""`ropeval bench …`: the paper's study. Parses, calls one function, prints."""
+"""`ropeval bench …`: studies. Parses, calls one function, prints."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -20,7 +20,7 @@ class Trainer(StrEnum):
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="The paper's study: tasks with known answers, their logs, runs, tables and figures.",
+    help="Studies: tasks with known answers, their logs, runs of many methods, tables and figures.",
 )
 
 
@@ -83,6 +83,7 @@ def collect(
 
     Try it:
 
+    \b
       ropeval bench collect tiny/pendulum
       ropeval bench collect 'suite/*'
       ropeval bench collect 'd4rl/hopper-*' --policies ~/deep_ope
@@ -168,6 +169,7 @@ def train(
 
     Try it:
 
+    \b
       ropeval bench train Pendulum-v1 --steps 5000 --every 1000
       ropeval bench train CartPole-v1 --by evolution
     """

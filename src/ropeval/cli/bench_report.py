@@ -12,7 +12,7 @@ Examples:
 
   ropeval bench report ropeval-studies/paper --out paper-report --format md,png
 
-  ropeval bench report ropeval-studies/mine benchmarks/paper/study   own rows beside published ones
+  ropeval bench report ropeval-studies/mine benchmarks/suite/study
 """
 
 

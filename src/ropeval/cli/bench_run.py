@@ -9,11 +9,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ropeval.bench.run.studies import shipped_studies
 from ropeval.cli.bench_options import DEFAULT_DATA, Data, Policies
 from ropeval.cli.progress import percent_bar
 from ropeval.cli.ray_options import CoresOption, GpusOption, RayOption, asked_cluster
 from ropeval.cli.screen import Screen, stderr
-from ropeval.errors import UserError
+from ropeval.errors import UserError, either
 from ropeval.interrupts import interruptible, stop_if_pressed
 from ropeval.report.labels import counted
 
@@ -28,6 +29,8 @@ Examples:
 
   ropeval bench run smoke.toml
 
+  ropeval bench run suite-small.toml --methods fqe --methods world
+
   ropeval bench run paper.toml --policies DIR --tasks d4rl/hopper-medium --seeds 5
 
   ropeval bench run paper.toml --policies DIR --resume --ray auto --gpus 1
@@ -36,16 +39,21 @@ Examples:
 
 def run(
     study_file: Annotated[
-        Path, typer.Argument(metavar="STUDY.toml", help="A study file, or one that is shipped: paper.toml, smoke.toml.")
+        Path,
+        typer.Argument(
+            metavar="STUDY.toml", help=f"A study file, or one that is shipped: {either(shipped_studies())}."
+        ),
     ],
     out: Annotated[Path | None, typer.Option(help="Folder of the study.  [default: ropeval-studies/NAME]")] = None,
     data: Data = DEFAULT_DATA,
     policies: Policies = None,
     tasks: Annotated[
-        list[str] | None, typer.Option("--tasks", help="Only these tasks of the study (d4rl/* works); repeatable.")
+        list[str] | None,
+        typer.Option("--tasks", metavar="TASK", help="Only these tasks of the study (d4rl/* works); repeatable."),
     ] = None,
     methods: Annotated[
-        list[str] | None, typer.Option("--methods", help="Only these methods of the study; repeatable.")
+        list[str] | None,
+        typer.Option("--methods", metavar="METHOD", help="Only these methods of the study; repeatable."),
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Seeds per setting, instead of the study's.")] = None,
     steps: Annotated[int | None, typer.Option(help="Training steps of every part, instead of the study's.")] = None,

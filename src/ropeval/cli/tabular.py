@@ -44,6 +44,7 @@ def gridworld(
 
     Try it:
 
+    \b
       ropeval tabular gridworld --out pictures
       ropeval tabular gridworld --size 5 --metric rope
     """
@@ -75,6 +76,7 @@ def solve(
 
     FILE.npz is made by numpy.savez and holds, for S states and A actions:
 
+    \b
       P         [S,A,S]  transition probabilities
       r         [S,A]    expected rewards
       d0        [S]      start distribution
@@ -87,6 +89,7 @@ def solve(
 
     Try it: a world of two states, where π_e stays where it is paid.
 
+    \b
       python -c "import numpy as np; np.savez('two.npz', r=np.eye(2), d0=[1,0],
       P=np.full((2,2,2),.5), gamma=.9, pi_e=np.eye(2))"
       ropeval tabular solve two.npz --out solved

@@ -130,10 +130,11 @@ def _episodes(
     inside[starts[1:] - 1] = False
     bad = np.flatnonzero((ends if order is None else ends[order]) & inside)
     if len(bad):
-        row = int(bad[0] if order is None else order[bad[0]])
+        rows = bad[0], bad[0] + 1
+        row, later = (int(r) for r in (rows if order is None else order[list(rows)]))
         raise UserError(
-            f"{name}: row {row} ends its episode (terminations or truncations is true) but episode_ids "
-            f"{ids[row]!r} goes on after it; check the ids or the flags"
+            f"{name}: row {row} ends its episode (terminations or truncations is true) but by its id it goes on "
+            f"after it, in row {later}; check the ids or the flags"
         )
     return order, starts
 

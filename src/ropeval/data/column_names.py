@@ -8,7 +8,7 @@ log of a bandit), and `action_names=none,low,high`, the order in which words for
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 
-from ropeval.errors import UserError, unknown_name
+from ropeval.errors import UserError, bare, unknown_name
 
 Mapped = dict[str, list[str]]  # our name -> the log's names, or patterns of them
 
@@ -80,15 +80,27 @@ def find_names(available: Sequence[str], mapped: Mapping[str, list[str]], source
             continue
         if ours == "log_probs" and "propensities" in mapped:
             continue  # who names the probabilities means them, perhaps in a column that is called log_probs
-        for name in (ours, *aliases):
-            if name in available:
-                found[ours] = [name]
-                break
-            numbered = [] if ours in UNNUMBERED else numbered_columns(name, available, source)
-            if numbered:
-                found[ours] = numbered
+        for spelled in (_exactly, _otherwise):
+            columns = next(filter(None, (spelled(name, ours, available, source) for name in (ours, *aliases))), None)
+            if columns:
+                found[ours] = columns
                 break
     return found
+
+
+def _exactly(name: str, ours: str, available: Sequence[str], source: str) -> list[str]:
+    if name in available:
+        return [name]
+    return [] if ours in UNNUMBERED else numbered_columns(name, available, source)
+
+
+def _otherwise(name: str, ours: str, available: Sequence[str], source: str) -> list[str]:
+    """`Reward`, `Episode ID`, `episodeId`, `Obs_0`; but `T` is more likely a temperature than a time."""
+    alike = [column for column in available if bare(column) == bare(name)] if len(name) > 1 else []
+    if len(alike) == 1:
+        return alike
+    small = {column.lower(): column for column in available}
+    return [small[column] for column in _exactly(name, ours, list(small), source) if column != name]
 
 
 def numbered_columns(name: str, available: Iterable[str], source: str) -> list[str]:
@@ -153,6 +165,7 @@ def check_found(
 ) -> None:
     """Refuse a log that lacks a needed column. With episode_ids, truncations follow from the ends of episodes."""
     said = said_flags(mapped)
+    said |= {"truncations": False} if "episode_ids" in found else {}
     missing = [name for name in REQUIRED if name not in found and name not in said]
-    if missing and not (missing == ["truncations"] and "episode_ids" in found):
+    if missing:
         raise UserError(missing_message(source, missing, available))

@@ -10,6 +10,7 @@ from ropeval.data.dataset import Dataset
 from ropeval.data.guarded_read import read_apart
 from ropeval.data.readers import FORMATS, LogFormat
 from ropeval.data.readers.frame import Table, read_frame
+from ropeval.data.readers.unread import WORKBOOKS, about_file, about_folder
 from ropeval.errors import UserError, either
 from ropeval.policies.loaders import load_policy
 from ropeval.words import writable
@@ -54,6 +55,8 @@ def recognise(path: str | Path) -> Source:
                 return Source(found, known)
         raise UserError(f"{text}: no such log; check the path")
     start = _start(path)
+    if path.suffix.lower() in WORKBOOKS and path.is_file():
+        raise UserError(f"{path}: this is an Excel workbook; save the sheet as CSV UTF-8")
     sure = (known for known in FORMATS if not known.guessed and READERS[known].recognises(path, start))
     named = (known for known in FORMATS if not known.guessed and path.is_file() and path.suffix in known.extensions)
     guessed = (known for known in FORMATS if known.guessed and READERS[known].recognises(path, start))
@@ -63,7 +66,7 @@ def recognise(path: str | Path) -> Source:
             return Source(path, known)
     if path.is_dir():
         raise _no_log(path)
-    raise UserError(f"{path}: not recognised as a log; ropeval reads {READS}")
+    raise UserError(f"{path}: {about_file(path, start) or f'not recognised as a log; ropeval reads {READS}'}")
 
 
 def _no_log(folder: Path) -> UserError:
@@ -73,7 +76,9 @@ def _no_log(folder: Path) -> UserError:
     if collected:
         return UserError(f"{folder}: a task that `ropeval bench collect` made, not a log; its log is {collected[-1]}")
     held = ", ".join(sorted(p.name for p in folder.iterdir())[:5]) or "nothing"
-    return UserError(f"{folder}: this folder is no log (it holds {held}); ropeval reads {READS}")
+    return UserError(
+        f"{folder}: {about_folder(folder) or f'this folder is no log (it holds {held}); ropeval reads {READS}'}"
+    )
 
 
 def _refuse_odd_entries(path: Path) -> None:

@@ -12,6 +12,7 @@ from ropeval.data.extremes import extremes
 from ropeval.data.probabilities import looks_like_propensities
 from ropeval.files import release
 
+MAX_CHOICES = 9  # of a number that may be a choice: more of them are more likely an amount
 COMPARED = 200_000  # rows by which equal columns are looked for
 FAR = 100.0  # times the width of 98 % of the actions, beyond which one is not of their kind
 SHIFTED = 0.01  # of the steps inside episodes that do not lead to the next row, from which on a warning is due
@@ -119,17 +120,18 @@ def warnings_of(
         if len(fixed) == len(actions.low):
             found.append("the action never changes: nothing can be learned about any other")
         found += _far_actions(dataset, actions)
-        binary = dataset.num_actions is None and _is_binary(dataset.actions)
-        if binary and dataset.actions.shape[1] == 1:
+        if dataset.actions.shape[1] == 1 and _are_counts(dataset.actions, actions.high[0]):
             found.append(
-                "actions are 0 or 1, stored as floats, and so taken as continuous; if they are choices, store integers"
+                f"actions are whole numbers up to {actions.high[0]:g}, stored as floats, and so taken as continuous; "
+                "if they are choices, store integers"
             )
     else:
         unused = np.flatnonzero(actions == 0)
         if len(unused):
             names = dataset.action_names or range(len(actions))
             shown = ", ".join(str(names[i]) for i in unused[:10])
-            found.append(f"discrete actions that never occur: {shown}; of their effect the log says nothing")
+            from_one = "; do yours count from 1? Then take 1 off" if unused.tolist() == [0] else ""
+            found.append(f"discrete actions that never occur: {shown}; of their effect the log says nothing{from_one}")
     return found
 
 
@@ -213,8 +215,10 @@ def _looks_standardised(observations: Ranges) -> bool:
     )
 
 
-def _is_binary(actions: AnyArray) -> bool:
-    return all(bool(((block == 0) | (block == 1)).all()) for block in _blocks(actions))
+def _are_counts(actions: AnyArray, highest: float) -> bool:
+    """Whether they may be a few choices."""
+    few = highest <= MAX_CHOICES
+    return few and all(bool(((block >= 0) & (block == block.astype(int))).all()) for block in _blocks(actions))
 
 
 def _counts(dataset: Dataset) -> Integers:

@@ -27,9 +27,9 @@ from ropeval.data.needs import check_needs, package
 from ropeval.data.streaming import Pairs
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
 from ropeval.estimators.fqe import FAMILY
-from ropeval.learning.arrangements import cores
 from ropeval.learning.checkpoint import Snapshot
 from ropeval.learning.engine import Run, Trained
+from ropeval.runtime import cores
 from ropeval.settings import PartConfig
 
 Singles = NDArray[np.float32]

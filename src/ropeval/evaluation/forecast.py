@@ -87,7 +87,7 @@ class _Counted:
                     asked = self.dataset.log_probs is None and self._first(stage)
                     total += asked * self._training(config, steps, LOOKED_BACK)
                 elif steps:
-                    passes = [self._passes(part, policy, method) for policy in policies]
+                    passes = [self._passes(part, config, policy, method) for policy in policies]
                     total += sum(self._training(config, self._steps(config, steps), each) for each in passes)
         return total
 
@@ -100,11 +100,13 @@ class _Counted:
     def _steps(self, config: Any, steps: int) -> int:
         return _usual_steps(config, self.dataset, self.options) or steps
 
-    def _passes(self, part: str, policy: Policy, method: Method) -> float:
+    def _passes(self, part: str, config: Any, policy: Policy, method: Method) -> float:
         """Through the network, for every row of a batch."""
         if part == method.encoder:
             return ENCODER_PASSES
-        return LOOKED_BACK + draws(policy, self.options, self.dataset)
+        looked_at = draws(policy, self.options, self.dataset)
+        some = getattr(config, "actions", None) if self.dataset.num_actions is None else None
+        return LOOKED_BACK + min(looked_at, some or looked_at)
 
     def _training(self, config: Any, steps: int, passes: float) -> float:
         width, depth, batch = (getattr(config, name, usual) or usual for name, usual in _USUAL.items())
@@ -130,7 +132,7 @@ class _Counted:
         count = config.rollouts or rollouts_for(self.dataset, steps, "gpu" if self.on_gpu else "cpu", by_chance)
         steps = lifetime(self.dataset, steps)
         network = (self.inputs + self.columns) * sizes.width + (sizes.depth - 1) * sizes.width**2
-        return self._time(steps, 4.0 * network * count)
+        return self._time(steps, 2.0 * network * count)
 
     def _time(self, steps: int, work: float) -> float:
         """Seconds of all members' steps of so much work each."""

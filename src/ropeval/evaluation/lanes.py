@@ -14,6 +14,7 @@ from ropeval.learning.engine import Aside, Told
 
 Report = Callable[[int, str, float], None]  # (which estimate, stage, fraction done)
 Answers = list[tuple[int, Estimate]]  # by the numbers of the questions
+SPARE = 2  # threads that compile early
 
 
 class Lane(NamedTuple):
@@ -35,7 +36,7 @@ def side_by_side(lanes: Sequence[Lane], report: Report | None) -> dict[int, Esti
 
     running: list[Future[Answers]] = []
     with ExitStack() as pools:
-        spare = pools.enter_context(ThreadPoolExecutor(1, "compiling early"))
+        spare = pools.enter_context(ThreadPoolExecutor(SPARE, "compiling early"))
         aside = partial(_compile_early, spare, stop) if len(jax.devices()) == 1 else None  # more: it copies the log
         try:
             for lane in lanes:

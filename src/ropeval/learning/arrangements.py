@@ -1,9 +1,9 @@
 """How the members of a run are put on the machine: one core each, or all in one program. The numbers are the same."""
 
+import math
 import operator
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -18,11 +18,9 @@ from ropeval.data.transitions import Transitions
 from ropeval.learning.batches import draw_rows, gather, shown, step_keys
 from ropeval.learning.learner import Hyper, Learner, Metrics
 from ropeval.learning.resample import RowTable, table_axes
-from ropeval.runtime import RUNS_OFTEN, RUNS_ONCE
+from ropeval.runtime import RUNS_OFTEN, RUNS_ONCE, cores
 
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+MOST_IN_A_ROW = 8  # chunks until members meet: nothing is saved or told of a curve before
 
 
 def _train_chunk(
@@ -71,28 +69,41 @@ class Threads:
         """All states in one tree that leads with the member axis, as everyone else sees them."""
         return _stack(states)
 
-    def chunk(
-        self, states: list[Any], start: int, length: int, done: Callable[[float], None]
-    ) -> tuple[list[Any], dict[str, Singles]]:
-        def one(i: int) -> Any:
-            return jax.block_until_ready(self.chunk_of_one(i, states[i], start, length))
+    @property
+    def in_a_row(self) -> int:
+        """Chunks after which members meet, so that no core waits: five keep two cores busy over two, not over one."""
+        members = len(self.keys)
+        return 1 if members <= cores() else min(MOST_IN_A_ROW, cores() // math.gcd(members, cores()))
+
+    def chunks(
+        self, states: list[Any], start: int, length: int, done: Callable[[float], None], count: int = 1
+    ) -> tuple[list[Any], list[dict[str, Singles]]]:
+        """`count` chunks of every member, each as soon as a core is free; and what is seen after each."""
+        members = len(states)
+        work = [(chunk, i) for chunk in range(count) for i in range(members)]
+        begun: dict[tuple[int, int], Future[Any]] = {}
+
+        def one(chunk: int, i: int) -> Any:
+            state = begun[chunk - 1, i].result()[0] if chunk else states[i]  # at work at least: it was begun before
+            return jax.block_until_ready(self.chunk_of_one(i, state, start + chunk * length, length))
 
         pool = ThreadPoolExecutor(cores())
         try:
-            results = []
             # The first member compiles alone: two threads that read JAX's cache on disk at once were seen to crash it.
             alone = 0 if length in self._compiled else 1
-            for some in (range(alone), range(alone, len(states))):
-                for future in [pool.submit(one, i) for i in some]:
-                    results.append(future.result())
-                    done(len(results) / len(states))
+            for some in (work[:alone], work[alone:]):
+                for each in some:
+                    begun[each] = pool.submit(one, *each)
+                for each in some:
+                    begun[each].result()
+                    done((work.index(each) + 1) / len(work))
             self._compiled.add(length)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-        metrics = [metrics for _, metrics in results]
-        return [state for state, _ in results], {
-            name: np.array([m[name] for m in metrics], np.float32) for name in metrics[0]
-        }
+        seen = [[begun[chunk, i].result()[1] for i in range(members)] for chunk in range(count)]
+        return [begun[count - 1, i].result()[0] for i in range(members)], [
+            {name: np.array([m[name] for m in metrics], np.float32) for name in metrics[0]} for metrics in seen
+        ]
 
     def chunk_of_one(self, i: int, state: Any, start: int, length: int) -> tuple[Any, Metrics]:
         """Member i, `length` steps on."""
@@ -102,6 +113,8 @@ class Threads:
 
 class Vectorised:
     """All members in one program, sharded over the devices present."""
+
+    in_a_row = 1  # they meet after every chunk: it is one for all
 
     def __init__(self, learner: Learner, transitions: Transitions, hyper: Hyper, keys: Array, table: RowTable | None):
         devices = jax.devices()
@@ -137,15 +150,17 @@ class Vectorised:
     def stack(self, state: Any) -> Any:
         return state
 
-    def chunk(
-        self, state: Any, start: int, length: int, done: Callable[[float], None]
-    ) -> tuple[Any, dict[str, Singles]]:
-        state, metrics = _chunk_of_all(
-            self.learner, length, state, self.keys, self.hyper, jnp.int32(start), self.transitions, self.table
-        )
-        values = {name: np.asarray(v) for name, v in metrics.items()}
-        done(1.0)
-        return state, values
+    def chunks(
+        self, state: Any, start: int, length: int, done: Callable[[float], None], count: int = 1
+    ) -> tuple[Any, list[dict[str, Singles]]]:
+        seen = []
+        for begin in range(start, start + count * length, length):
+            state, metrics = _chunk_of_all(
+                self.learner, length, state, self.keys, self.hyper, jnp.int32(begin), self.transitions, self.table
+            )
+            seen.append({name: np.asarray(v) for name, v in metrics.items()})
+            done(len(seen) / count)
+        return state, seen
 
 
 @partial(jax.jit, static_argnums=0, compiler_options=RUNS_ONCE)

@@ -1,8 +1,8 @@
 """The training loop: `scan` over steps, all members at once, in chunks.
 
-After each chunk the engine records what the learner shows of itself, marks members that diverged, writes a
-checkpoint and reports progress. Step t of a member depends only on that member's key, t and the data: not on the
-chunk length, on the other members, or on how the members are arranged over cores and devices.
+After each chunk the engine records what the learner shows of itself and marks members that diverged; where members
+meet, it writes a checkpoint. Step t of a member depends only on that member's key, t and the data: not on the chunk
+length, on the other members, or on how the members are arranged over cores and devices.
 """
 
 import time
@@ -25,7 +25,7 @@ from ropeval.learning.learner import Hyper, Learner, Metrics
 from ropeval.learning.resample import Counts, Resamples, row_table
 from ropeval.learning.stream import Streamed
 
-__all__ = ["Hyper", "Learner", "Metrics", "Run", "Trained", "first_chunk", "member_keys", "train"]
+__all__ = ["Hyper", "Learner", "Metrics", "Run", "Trained", "blank", "first_chunk", "member_keys", "train"]
 Told = Callable[[str, float], None]  # (stage, fraction done)
 Aside = Callable[[Callable[[Told], Any]], None]  # calls what it is given on a thread of its own, with whom to tell
 MIN_CHUNK, MAX_CHUNK = 10, 1_000
@@ -137,13 +137,15 @@ def train(
     saved, cost = time.monotonic(), 0.0
     while snapshot.step < steps:
         start, length = snapshot.step, min(chunk, steps - snapshot.step)
+        count = min(arrange.in_a_row, (steps - start) // length)
 
-        def member_done(share: float, start: int = start, length: int = length) -> None:
+        def member_done(share: float, start: int = start, further: int = count * length) -> None:
             if run.report:
-                run.report(stage, (start + share * length) / steps)
+                run.report(stage, (start + share * further) / steps)
 
-        state, seen = arrange.chunk(snapshot.state, start, length, member_done)
-        snapshot = snapshot.extended(state, start + length, seen, _diverged(seen, bound))
+        state, each = arrange.chunks(snapshot.state, start, length, member_done, count)
+        for seen in each:
+            snapshot = snapshot.extended(state, snapshot.step + length, seen, _diverged(seen, bound))
         if run.checkpoint and (snapshot.step == steps or time.monotonic() - saved >= cost / CHECKPOINT_SHARE):
             began = time.monotonic()
             run.checkpoint.save(stage, replace(snapshot, state=arrange.stack(snapshot.state)))
@@ -166,10 +168,21 @@ def first_chunk(
     told(0.0)
     if isinstance(arrange, Vectorised):  # compiled beside what makes the first weights, which takes about as long
         for some in filter(None, (length, steps % length)):
-            arrange.chunk(arrange.blank(), 0, some, told)
-    state, seen = arrange.chunk(arrange.init(), 0, length, told)
+            arrange.chunks(arrange.blank(), 0, some, told)
+    state, (seen,) = arrange.chunks(arrange.init(), 0, length, told)
     curves = {name: values[None] for name, values in seen.items()}
     return Trained(stage, arrange.stack(state), np.array([length]), curves, np.full(run.members, -1))
+
+
+def blank(
+    learner: Learner, transitions: Transitions, hyper: Hyper, steps: int, run: Run, stage: str | None = None
+) -> Trained:
+    """What the same training gives, as far as programs can tell: the same shapes in the same place, all zeros. Only
+    where all members are one program."""
+    stage = stage or run.part
+    arrange = _arranged(learner, transitions, hyper, run, stage)
+    assert isinstance(arrange, Vectorised), "each member has a program of its own"
+    return Trained(stage, arrange.blank(), np.array([steps]), {}, np.full(run.members, -1))
 
 
 def _arranged(learner: Learner, transitions: Transitions, hyper: Hyper, run: Run, stage: str) -> Threads | Vectorised:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ropeval.arrays import AnyArray, Floats, Integers, Singles
-from ropeval.errors import UserError
-from ropeval.policies.policy import Policy, Space
+from ropeval.errors import UserError, first_line
+from ropeval.policies.policy import ALL_AT_ONCE, Policy, Space
 
 
 class CallablePolicy(Policy):
@@ -40,15 +40,32 @@ class CallablePolicy(Policy):
         return told
 
     def sample(self, observations: Singles, rng: np.random.Generator) -> AnyArray:
+        given = (observations.copy(),) if self.deterministic else (observations.copy(), rng)  # it may change them
         try:
-            answer = self._function(observations) if self.deterministic else self._function(observations, rng)
+            answer = self._function(*given)
         except Exception as error:  # the user's own code: say that it was theirs, and what it said
             raise UserError(
                 f"policy {self.name}: it failed on observations of shape {observations.shape}: "
-                f"{type(error).__name__}: {error}"
+                f"{type(error).__name__}: {error}; {ALL_AT_ONCE}"
             ) from error
-        answer = np.asarray(answer)
+        answer = self._as_array(answer, len(observations))
         return answer if self._words is None or answer.dtype.kind not in "UO" else self._numbered(answer)
+
+    def _as_array(self, answer: Any, rows: int) -> AnyArray:
+        if answer is None:
+            raise UserError(f"policy {self.name}: it gave nothing; does it lack a return?")
+        if isinstance(answer, tuple) and len(answer) != rows:
+            raise UserError(
+                f"policy {self.name}: it gave {len(answer)} things at once; return the actions alone (of "
+                "Stable-Baselines3's predict: lambda observations: model.predict(observations, deterministic=True)[0])"
+            )
+        try:
+            return np.asarray(answer)
+        except Exception as error:  # rows of unequal length, or a tensor that has a gradient or lies on a GPU
+            raise UserError(
+                f"policy {self.name}: its answer, a {type(answer).__name__}, is no array ({first_line(error)}); of "
+                "torch, return actions.detach().cpu().numpy()"
+            ) from error
 
     def _numbered(self, words: AnyArray) -> Integers:
         assert self._words is not None
@@ -69,7 +86,7 @@ class CallablePolicy(Policy):
         if self._log_prob is None:
             return super().log_prob(observations, actions)
         try:
-            answer = self._log_prob(observations, actions)
+            answer = self._log_prob(observations.copy(), actions.copy())
         except Exception as error:  # the user's own code again
             raise UserError(
                 f"policy {self.name}: its log_prob failed on observations of shape {observations.shape} and actions "

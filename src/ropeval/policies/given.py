@@ -46,9 +46,21 @@ def as_policy(given: PolicyLike) -> Policy:
     if callable(given) and not isinstance(given, type):
         name = str(getattr(given, "__name__", type(given).__name__))
         return from_function(given, name, f"policy {name}")
-    raise UserError(
-        f"policy: found {type(given).__name__}; give a Policy, a function f(observations) or f(observations, rng), or "
-        "what load_policy takes; ropeval.compare takes several, as a list or by their names"
+    raise UserError(f"policy: {_instead(given)}")
+
+
+def _instead(given: Any) -> str:
+    """What was handed over in the place of a policy, and what to do."""
+    if isinstance(given, type):
+        return f"{given.__name__} is a class; give an object of it"
+    if hasattr(given, "predict"):
+        return (
+            f"found {type(given).__name__}, a model; give a function that answers with actions alone: lambda "
+            "observations: model.predict(observations), and [0] behind it where predict gives more (Stable-Baselines3)"
+        )
+    return (
+        f"found {type(given).__name__}; give a Policy, a function f(observations) or f(observations, rng), or what "
+        "load_policy takes; ropeval.compare takes several, as a list or by their names"
     )
 
 

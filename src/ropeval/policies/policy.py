@@ -21,6 +21,7 @@ MODES: tuple[Mode, ...] = ("stochastic", "mean", "offset")
 UNUSUAL = 0.01  # of the logged observations outside a policy's range, beyond which it is worth a note
 SUM_SLACK = 1e-3  # of probabilities that should sum to 1
 LARGEST = 1e15  # of a number in an action: its square, summed over a log, is still a float32
+ALL_AT_ONCE = "it is asked about all rows at once, and a function f of one row is lambda rows: [f(row) for row in rows]"
 BATCH = 65_536  # states asked about at a time, which bounds the memory of hidden layers
 
 
@@ -246,6 +247,12 @@ def _checked_log_probs(policy: Policy, observations: Singles, actions: AnyArray)
     return answer
 
 
+def _about_shape(policy: Policy, shape: tuple[int, ...]) -> str:
+    if len(shape) == 2 and shape[1] == policy.action_size:
+        return "; if these are probabilities, draw actions from them (docs/start/formats.md: A function)"
+    return f"; {ALL_AT_ONCE}" if shape in ((), (policy.action_size,)) else ""
+
+
 def _checked(policy: Policy, actions: Any, observations: Singles) -> AnyArray:
     actions = np.asarray(actions)
     if policy.discrete and actions.ndim == 2 and actions.shape[1] == 1:
@@ -256,11 +263,14 @@ def _checked(policy: Policy, actions: Any, observations: Singles) -> AnyArray:
     if actions.shape != expected:
         raise UserError(
             f"policy {policy.name}: for observations of shape {observations.shape} it gave actions of shape "
-            f"{actions.shape}; expected {expected}"
+            f"{actions.shape}; expected {expected}{_about_shape(policy, actions.shape)}"
         )
     if policy.discrete:
-        if actions.dtype.kind not in "iu":
-            raise UserError(f"policy {policy.name}: the log's actions are integers, but it gave {actions.dtype}")
+        if actions.dtype.kind not in "iub":
+            raise UserError(
+                f"policy {policy.name}: the log's actions are integers, but it gave {actions.dtype}; return whole "
+                "numbers, such as actions.astype(int)"
+            )
         assert policy.action_size is not None
         outside = (actions < 0) | (actions >= policy.action_size)
         if outside.any():

@@ -12,7 +12,7 @@ from ropeval.data.quality import Ranges, Summary
 from ropeval.report.chart import Chart, Panel, Series
 from ropeval.report.html import Note, Page
 from ropeval.report.labels import number, shown
-from ropeval.report.log_summary import columns_table, facts_table
+from ropeval.report.log_summary import columns_tables, facts_table
 from ropeval.report.palette import Style
 from ropeval.report.table import Table, Value
 
@@ -43,7 +43,9 @@ def log_page(dataset: Dataset, summary: Summary) -> Page:
         "Where the episodes have been: states on the two axes along which the log varies most, initial ones in the "
         "second colour. A policy that goes elsewhere cannot be judged from this log.",
     ).panels(_map(dataset))
-    page.section("Columns").table(columns_table(summary))
+    columns = page.section("Columns")
+    for table in columns_tables(summary):
+        columns.table(table)
     return page
 
 

@@ -16,13 +16,15 @@ BARS = 12  # of a histogram
 WIDTH = 40  # characters of its longest bar
 EIGHTHS = " ▏▎▍▌▋▊▉"
 SHOWN_COLUMNS = 40
+RANGES, TAKEN = ["column", "min", "max", "mean", "std"], ["action", "steps", "share"]
 
 
 def print_summary(name: str, kind: str, summary: Summary, console: Console) -> None:
     console.print(f"[bold]{escape(name)}[/bold]  {escape(kind)}", highlight=False)
     for label, text in _facts(summary):
         _line(console, label, text)
-    console.print(Padding(to_terminal(columns_table(summary)), (0, 0, 0, 2)), highlight=False)
+    for table in columns_tables(summary):
+        console.print(Padding(to_terminal(table), (0, 0, 0, 2)), highlight=False)
     if summary.constant:
         _line(console, "never change", ", ".join(summary.constant))
     if summary.equal:
@@ -103,19 +105,24 @@ def _range(ranges: Ranges) -> str:
     return f"{ranges.low[0]:.4g} … {ranges.high[0]:.4g}, mean {ranges.mean[0]:.4g}, std {ranges.std[0]:.4g}"
 
 
-def columns_table(summary: Summary) -> Table:
-    rows: list[list[Value]] = []
+def columns_tables(summary: Summary) -> list[Table]:
+    """Ranges of what is a number; and how often each action was taken, where they are choices."""
     observations, actions = summary.labels
-    groups: list[tuple[list[str], Ranges]] = [(observations, summary.observations)]
+    rows = _ranges(observations, summary.observations)
     if isinstance(summary.actions, Ranges):
-        groups.append((actions, summary.actions))
-    for labels, ranges in groups:
-        for i in range(min(len(ranges.low), SHOWN_COLUMNS)):
-            values = (ranges.low[i], ranges.high[i], ranges.mean[i], ranges.std[i])
-            rows.append([labels[i], *(f"{v:.4g}" for v in values)])
-        if len(ranges.low) > SHOWN_COLUMNS:
-            rows.append([f"… {len(ranges.low) - SHOWN_COLUMNS} more", *[""] * 4])
-    if not isinstance(summary.actions, Ranges):
-        for action, count in enumerate(summary.actions[:SHOWN_COLUMNS]):
-            rows.append([actions[action], "", "", f"{count:,}", f"{count / summary.steps:.1%}"])
-    return Table(["column", "min", "max", "mean", "std"], rows, left=1)
+        return [Table(RANGES, rows + _ranges(actions, summary.actions), left=1)]
+    taken: list[list[Value]] = [
+        [actions[action], f"{count:,}", f"{count / summary.steps:.1%}"]
+        for action, count in enumerate(summary.actions[:SHOWN_COLUMNS])
+    ]
+    return [Table(RANGES, rows, left=1), Table(TAKEN, taken + _more(len(summary.actions), len(TAKEN)), left=1)]
+
+
+def _ranges(labels: list[str], ranges: Ranges) -> list[list[Value]]:
+    columns = zip(labels, ranges.low, ranges.high, ranges.mean, ranges.std, strict=True)
+    rows: list[list[Value]] = [[label, *(f"{v:.4g}" for v in values)] for label, *values in columns]
+    return rows[:SHOWN_COLUMNS] + _more(len(rows), len(RANGES))
+
+
+def _more(count: int, width: int) -> list[list[Value]]:
+    return [[f"… {count - SHOWN_COLUMNS} more", *[""] * (width - 1)]] if count > SHOWN_COLUMNS else []

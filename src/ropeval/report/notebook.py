@@ -10,7 +10,7 @@ from ropeval.evaluation.rank import Truth
 from ropeval.evaluation.result import Estimate, Finding, Ranking
 from ropeval.report.by_group import groups_table
 from ropeval.report.escape import escape
-from ropeval.report.log_summary import columns_table, facts_table
+from ropeval.report.log_summary import columns_tables, facts_table
 from ropeval.report.risk import risk_sentence
 from ropeval.report.run_page.headline import best_first
 from ropeval.report.table import Table
@@ -59,7 +59,7 @@ def _(finding: Finding) -> str:
 @to_notebook.register
 def _(log: Dataset) -> str:
     summary = summarise(log)
-    tables = (facts_table(summary, log.name), columns_table(summary))
+    tables = (facts_table(summary, log.name), *columns_tables(summary))
     return _page(*map(to_html, tables), _list([*log.notices, *summary.warnings]))
 
 

@@ -68,7 +68,7 @@ def _row(table: Table, row: Sequence[Cell], row_headers: bool) -> str:
     cells = []
     for place, cell in enumerate(row):
         tag, scope = ("th", ' scope="row"') if place == 0 and row_headers else ("td", "")
-        look = _right(table, place)
+        look = ' class="sentence"' if tag == "td" and len(cell.text) > 2 * SENTENCE else _right(table, place)
         if cell.share is not None:
             look = f' class="shaded" style="--share:{min(max(cell.share, 0.0), 1.0):.3f}"'
         if isinstance(cell.value, float) and cell.known:

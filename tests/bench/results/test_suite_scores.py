@@ -108,8 +108,9 @@ def test_members_of_a_log_are_scored_apart_and_averaged():
     for seed, error in ((0, 4.0), (1, -8.0)):
         rows += cases(LOGS[0], "twice", dict.fromkeys("abcd", error), seed=seed)
     suite = scored(rows)
-    assert suite.line("twice", "test").counts["answered"] == 6
+    assert suite.line("twice", "test").counts["answered"] == 3  # cases, of two seeds each
     assert suite.line("twice", "test").counts["missing"] == 3  # of the other log
+    assert suite.line("twice", "test").cases == suite.line("near", "test").cases
     assert suite.line("twice", "test").median.value == pytest.approx(6 / 40)
     assert suite.line("twice", "test").spearman.value == pytest.approx(1.0)
     assert suite.line("twice", "test").seconds == 1 + 4 * 2  # members train together

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ropeval.bench.data.tasks import find_tasks
-from ropeval.bench.run.study import Study, load_study, make_groups, shipped_studies
+from ropeval.bench.run.studies import shipped_studies
+from ropeval.bench.run.study import Study, load_study, make_groups
 from ropeval.errors import UserError
 
 MANY = list(range(1, 3001))

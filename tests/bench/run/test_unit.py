@@ -13,6 +13,7 @@ import pytest
 from ropeval.bench.data.task_data import load_task
 from ropeval.bench.results.rows import load_curves, load_rows
 from ropeval.bench.run.local import run_study
+from ropeval.bench.run.schema import ROWS
 from ropeval.bench.run.store import Store
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.evaluation.fit import fit
@@ -28,6 +29,13 @@ def test_rows_know_both_truths_and_what_they_came_from(finished, data):
     assert row["random_mean_reward_se"] == task.random.mean_reward.standard_error
     assert row["data_sha256"] == task.dataset.sha256
     assert json.loads(row["config"])["key"] == 0
+
+
+@pytest.mark.training
+def test_every_file_of_rows_has_the_same_types(finished):
+    """Also where nothing was prepared for the log: whoever puts the files together need not mend them."""
+    for path in (finished / "units").glob("*.rows.parquet"):
+        assert pl.read_parquet_schema(path) == ROWS
 
 
 @pytest.mark.training

@@ -68,3 +68,68 @@ def test_a_column_that_is_there_twice_is_not_chosen_among(tmp_path):
     path.write_text(content.replace("observations_1", "observations_00", 1))
     with pytest.raises(UserError, match="observations_0 and observations_00 are both number 0 of observations"):
         load_dataset(path)
+
+
+# --- as other programs write it --------------------------------------------------------------------------------------
+
+
+def visits(change=lambda text: text, encoding="utf-8"):
+    return change(clinic().write_csv()).encode(encoding)
+
+
+def german(text):
+    """As Excel writes it where commas are decimal points."""
+    return text.replace(",", ";").replace(".", ",")
+
+
+@pytest.mark.parametrize(
+    ("content", "noticed"),
+    [
+        (visits(german), "commas are decimal points here: 50,0 was read as a number"),
+        (visits(german, "utf-8-sig"), "commas are decimal points"),
+        (visits(lambda text: text.replace(",", "|")), ""),
+        (visits(lambda text: "sep=;\n" + text.replace(",", ";")), ""),
+        (visits(lambda text: "\n\n" + text), ""),
+        (visits(lambda text: text.replace("\na", "\n\na") + "\n,,,,,,,\n"), "empty rows were left out"),
+        (visits(lambda text: text.replace(",", ", ", 7)), ""),  # blanks between the names
+        (visits(lambda text: text.replace("\n", "\r\n")), ""),
+        (visits(lambda text: "\n".join(f'"{i}",{line}' for i, line in enumerate(text.splitlines()))), ""),  # R's own
+    ],
+)
+def test_other_programs_write_the_same_table(tmp_path, content, noticed):
+    expected = load_dataset(clinic(), parse_columns(MAPPING))
+    (tmp_path / "visits.csv").write_bytes(content)
+    found = load_dataset(tmp_path / "visits.csv", parse_columns(MAPPING))
+    assert found.sha256 == expected.sha256
+    assert noticed in " ".join(found.notices)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (visits(lambda text: text.replace("50.0", "50,0")), r"more cells than .* names.*\(1,5: write 1\.5\)"),
+        (visits(lambda text: text.replace("50.0", "höher"), "latin-1"), "not in UTF-8; save it so"),
+        (b"1,2,2,3\n1,2,2,3\n", "two columns are called 2; the first line must hold the names"),
+    ],
+)
+def test_what_only_looks_like_a_table(tmp_path, content, said):
+    (tmp_path / "visits.csv").write_bytes(content)
+    with pytest.raises(UserError, match=said):
+        load_dataset(tmp_path / "visits.csv", parse_columns(MAPPING))
+
+
+@pytest.mark.parametrize("cells", [["1,250", "2,500"], ["1,5", "2.5"]])
+def test_a_comma_that_may_be_either_is_no_decimal_point(tmp_path, cells):
+    (tmp_path / "log.csv").write_text("\n".join(["a;b", *(f"{cell};1" for cell in cells)]))
+    assert csv._layout(tmp_path / "log.csv").decimal_comma is None
+
+
+def test_dates_that_may_be_read_either_way(tmp_path):
+    path = tmp_path / "visits.csv"
+    by_month = {"2024-01-01": "01/01/2024", "2024-01-02": "01/02/2024", "2024-01-03": "01/03/2024"}
+    path.write_text(clinic().with_columns(day=clinic()["day"].replace(by_month)).write_csv())
+    with pytest.raises(UserError, match=r"day holds dates such as 01/02/2024, .* whether the day or the month"):
+        load_dataset(path, parse_columns(MAPPING))
+    by_day = {"2024-01-01": "11/01/2024", "2024-01-02": "12/01/2024", "2024-01-03": "13/01/2024"}
+    path.write_text(clinic().with_columns(day=clinic()["day"].replace(by_day)).write_csv())
+    assert len(load_dataset(path, parse_columns(MAPPING))) == 4  # there is no month 13

@@ -45,3 +45,11 @@ def test_a_column_asked_of_a_dataset_is_missing_and_no_value_is_looked_at(tmp_pa
         episode = file.create_dataset("episode_0", data=np.zeros(3))
         with pytest.raises(UserError, match="rewards is missing, not a column; found nothing"):
             column(episode, "rewards", "log.h5")
+
+
+def test_a_frame_of_pandas_says_how_to_write_it(tmp_path):
+    with h5py.File(tmp_path / "log.h5", "w") as file:
+        file.attrs["PYTABLES_FORMAT_VERSION"] = "2.1"
+        file.create_group("log")
+    with pytest.raises(UserError, match="pandas wrote this with to_hdf; write the frame with to_parquet"):
+        load_dataset(tmp_path / "log.h5", {"observations": "age"})

@@ -149,7 +149,7 @@ TABLE = [
     at_columns("csv", renamed("terminations", "done"), "Does 'done' mean"),
     at_columns("csv", put("time", 1, 0), "two rows with time = 0", "--columns time="),
     at_columns("csv", replaced("rewards", lambda a: [None, *a.tolist()[1:]]), "rewards (rewards) is empty in row 0"),
-    at_columns("csv", replaced("rewards", lambda a: [f"{v:.2f} EUR" for v in a]), "not numbers", "EUR"),
+    at_columns("csv", replaced("rewards", lambda a: [f"{v:.2f} EUR" for v in a]), "must hold numbers", "EUR"),
     at_columns("csv", replaced("terminations", lambda a: ["maybe"] * 12), "'maybe'", "true or false"),
     at_columns("csv", replaced("episode_ids", lambda a: [None, *a.tolist()[1:]]), "is empty in row 0"),
     at_columns("csv", put("episode_ids", 4, 0), "two rows with time"),

@@ -5,6 +5,7 @@ import pytest
 
 from ropeval.data import Dataset, load_dataset
 from ropeval.data.readers import parquet
+from ropeval.errors import UserError
 from tests.data import logs
 
 
@@ -26,3 +27,24 @@ def test_a_name_with_a_star_is_no_pattern(tmp_path):
     for name in ("log*.parquet", "log2.parquet"):
         logs.frame(logs.make_columns()).write_parquet(tmp_path / name)
     assert len(*parquet.read(tmp_path / "log*.parquet", {})) == 12
+
+
+@pytest.mark.usefixtures("read_here")
+def test_a_folder_is_one_table(tmp_path):
+    """As Spark writes it, and Arrow, whose folders are named after values."""
+    columns = logs.make_columns()
+    expected = load_dataset(logs.write_parquet(tmp_path, columns))
+    frame = logs.frame(columns)
+    spark, arrow = tmp_path / "spark", tmp_path / "arrow"
+    for part in range(3):
+        (arrow / f"ward={part}").mkdir(parents=True)
+        spark.mkdir(exist_ok=True)
+        frame[4 * part : 4 * part + 4].write_parquet(spark / f"part-0000{part}.parquet")  # episodes cross the files
+        frame[4 * part : 4 * part + 4].write_parquet(arrow / f"ward={part}" / "0.parquet")
+    (spark / "_SUCCESS").touch()
+    assert load_dataset(spark).sha256 == load_dataset(arrow).sha256 == expected.sha256
+    with_ward = {"observations": ["observations_0", "ward"], "next_observations": ["observations_0", "ward"]}
+    assert load_dataset(arrow, with_ward).observations[-1, 1] == 2
+    (spark / "readme.txt").touch()
+    with pytest.raises(UserError, match="this folder is no log"):
+        load_dataset(spark)

@@ -78,7 +78,7 @@ def test_losses_of_seen_and_unseen_rows_by_hand():
     log = tiny_log("continuous")
     units, run = make_units(log), resampled(log)
     data = world_rows(log, units)
-    choices = tuple(len(values) for values in units.values)
+    choices = units.choices
     learner = make_learner(SIZES._replace(steps=20), int(data.rows.x.shape[-1]), len(units.moving), choices)
     trained = train(learner, data, {"learning_rate": run.spread("learning_rate", 1e-3)}, 20, run)
     every = np.arange(len(log))

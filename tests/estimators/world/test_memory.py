@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from ropeval.estimators.world import FORETOLD, REMEMBERS, notes
-from ropeval.estimators.world.memory import PRODUCTS, STRETCH, Memory, foretold_by, rows_in_a_row
+from ropeval.estimators.world.memory import (
+    PRODUCTS,
+    REWARD,
+    STRETCH,
+    Memory,
+    foretold_by,
+    remembered,
+    rows_in_a_row,
+)
 from ropeval.evaluation.verdict.rule import BY_REASON
 from tests.estimators.world.logs import log_of
 
@@ -51,6 +59,21 @@ def test_one_episode_has_nobody_to_be_measured_on():
     assert foretold_by(before, rows(seed=1), before[:, :1], np.zeros(N, np.int64)) == 0.0
 
 
+def test_rewards_and_choices_are_asked_as_columns_are():
+    """Of three surprises the first is drawn as noise; the last, of the reward, is told by the row before. Of the second
+    too little is left to ask."""
+    shown, told = rows(2, seed=4), rows(3, seed=5)
+    told[1:, 2] = np.sqrt(0.5) * shown[:-1, 0] + np.sqrt(0.5) * told[1:, 2]
+    told[1:, 1] = 0.3 * shown[:-1, 1]
+    before = np.flatnonzero(np.diff(EPISODE) == 0)
+    found = remembered(told, 1, [3, 4, REWARD], shown, rows(2, seed=6), before, EPISODE)
+    assert (found.column, found.foretold_column) == (3, REWARD)
+    assert found.foretold == pytest.approx(0.5, abs=0.05)
+    assert found.correlation < 0.1
+    calm = remembered(rows(3, seed=7), 0, [3, 4, REWARD], shown, rows(2, seed=6), before, EPISODE)
+    assert (calm.correlation, calm.foretold) == (0.0, 0.0)
+
+
 def test_a_warning_names_the_column_and_begins_where_verdicts_change():
     def told(**memory):
         return notes(SimpleNamespace(good=np.ones(2, bool), memory=Memory(**memory)), ["pulse", "lactate"])
@@ -58,6 +81,7 @@ def test_a_warning_names_the_column_and_begins_where_verdicts_change():
     assert told() == told(foretold=0.009, foretold_column=1) == ()
     (stale,) = told(foretold=0.025, foretold_column=1)
     assert "tells 2.5% of what cannot be foreseen of lactate" in stale
+    assert "cannot be foreseen of the reward" in told(foretold=0.025, foretold_column=REWARD)[0]
     (hidden,) = told(correlation=0.9, column=0, foretold=0.025, foretold_column=1)  # one of them is enough
     assert "noise of pulse is none" in hidden
     assert [BY_REASON[sign].harmless for sign in ("memory", "foretold")] == [REMEMBERS, FORETOLD]

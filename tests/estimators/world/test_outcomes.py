@@ -27,10 +27,12 @@ def lived(rewards, hazards, log_value=0.0) -> Rollouts:
     """Rollouts [R] that earn rewards [R] at every step and end with hazards [R]; V_b is the same everywhere."""
     rewards, hazards = np.atleast_1d(rewards), np.atleast_1d(hazards)
     running = (1.0 - hazards)[None] ** np.arange(STEPS + 1)[:, None]  # [T, R]
-    reward, of_log = np.broadcast_to(rewards, running.shape), np.full(running.shape, log_value)
+    reward, of_log = np.broadcast_to(rewards, running.shape), np.full(len(rewards), log_value)
     columns = np.arange(STEPS + 1.0)[:, None, None] + np.arange(len(rewards))[None, :, None]  # [T, R, 1]
-    earns, of_log_mean = ((DISCOUNT[:, None] * running * a).mean(axis=1, keepdims=True) for a in (reward, of_log))
-    return Rollouts(earns, of_log_mean, DISCOUNT, running, reward, of_log, np.zeros_like(running), columns)
+    weight = DISCOUNT[:, None] * running
+    earns, last = (weight * reward).mean(axis=1, keepdims=True), (weight[-1:] * of_log).mean(axis=1)
+    first = np.array([log_value])
+    return Rollouts(earns, first, last, DISCOUNT, running, reward, of_log, np.zeros_like(running), columns)
 
 
 def test_an_end_at_any_time_has_its_own_return_and_probability():
@@ -54,7 +56,7 @@ def test_an_end_at_any_time_has_its_own_return_and_probability():
 )
 def test_their_mean_is_the_simulators_value(rewards, hazard, log_value):
     found = lived(rewards, np.full(len(rewards), hazard), log_value)
-    value = float(found.reward[:-1].sum() + found.log_value[-1, 0])
+    value = float(found.reward[:-1].sum() + found.last_value[0])
     returns, chances = possible_returns(found)
     assert returns @ chances == pytest.approx(value, rel=1e-9, abs=1e-9)
     assert expected_returns(found).mean() == pytest.approx(value, rel=1e-9, abs=1e-9)

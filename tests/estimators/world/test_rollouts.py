@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from jax import Array
 
+from ropeval.estimators.world.noise import silent
 from ropeval.estimators.world.outcomes import expected_returns
 from ropeval.estimators.world.rollouts import CHUNK, GONE, Simulator, roll_out
 from ropeval.estimators.world.units import make_units
@@ -59,13 +60,14 @@ def test_members_do_not_depend_on_each_other(simulator, initial):
         nets=jax.tree.map(lambda a: a[:1], simulator.nets),
         values=jax.tree.map(lambda a: a[:1], simulator.values),
         weights=jnp.ones(1),
-        noise=simulator.noise[first],
+        noise=simulator.noise.of(first),
     )
     policy = LinearQuadratic().policy(0.5).fitted(SPACE)
     all_ = roll_out(simulator, policy, initial, 0.9, 10, KEYS)
     one = roll_out(alone, policy, initial[first], 0.9, 10, KEYS[first])
     np.testing.assert_allclose(one.reward[:, 0], all_.reward[:, 0], rtol=1e-4)
-    np.testing.assert_allclose(one.log_value[:, 0], all_.log_value[:, 0], rtol=1e-4)
+    np.testing.assert_allclose(one.first_value[0], all_.first_value[0], rtol=1e-4)
+    np.testing.assert_allclose(one.last_value[0], all_.last_value[0], rtol=1e-4)
     assert np.median(one.apart) == 0  # nobody to disagree with; a drawn action may lie outside the logged ones
     assert (all_.apart > 0).all()
 
@@ -100,9 +102,10 @@ def constant_simulator(rewards, hazards) -> Simulator:
     units = jax.tree.map(jnp.asarray, make_units(LOG))
     scaled = (np.array(rewards, np.float32) - units.reward_mean) / units.reward_std
     stays = -units.change_mean / units.change_std
+    nothing = jax.tree.map(jnp.asarray, silent(3, 1))
     outputs = jnp.stack([jnp.array([stays[0], r, np.log(p / (1 - p))]) for r, p in zip(scaled, hazards, strict=True)])
     return Simulator(
-        Constant(outputs), Constant(jnp.zeros((2, 1))), jnp.full(2, 0.5), units, jnp.ones(3), jnp.zeros((3, 1, 1)),
+        Constant(outputs), Constant(jnp.zeros((2, 1))), jnp.full(2, 0.5), units, jnp.ones(3), nothing,
         jnp.float32(3), jnp.float32(1), jnp.float32(-9), jnp.float32(9), jnp.array([0]),
     )  # fmt: skip
 
@@ -115,7 +118,14 @@ def test_an_end_is_a_weight():
     expected = [1 / (1 - 0.9 * (1 - p)) for p in (*hazards, hazards.mean())]
     np.testing.assert_allclose(found.reward.sum(axis=0), expected, rtol=1e-4)
     np.testing.assert_allclose(found.joint_weight[:, 0], (0.9 * 0.8) ** np.arange(101), rtol=1e-3, atol=GONE)
-    np.testing.assert_allclose(found.log_value[0], 3, rtol=1e-6)
+    np.testing.assert_allclose(found.first_value, 3, rtol=1e-6)
+    np.testing.assert_allclose(found.last_value, 0)  # nobody is left
+
+
+def test_whoever_is_left_at_the_end_is_worth_what_the_log_says():
+    found = roll_out(constant_simulator([1.0, 1.0], [0.1, 0.3]), IDLE, STILL, 0.9, 4, KEYS)
+    np.testing.assert_allclose(found.last_value, 3 * (0.9 * np.array([0.9, 0.7, 0.8])) ** 4, rtol=1e-4)
+    np.testing.assert_allclose(found.joint_last, 3, rtol=1e-6)
 
 
 @pytest.mark.parametrize("hazard", [1e-9, 0.01])
@@ -123,7 +133,7 @@ def test_beyond_the_last_step_the_policy_goes_on_as_it_did(hazard):
     """1 per step, and γ looks further than 40 steps: 1/(1 − γ(1 − p)). V_b, which is 3, plays no part."""
     found = roll_out(constant_simulator([1.0, 1.0], [hazard, hazard]), IDLE, STILL, 0.99, 40, KEYS).lasting()
     expected = 1 / (1 - 0.99 * (1 - hazard))
-    np.testing.assert_allclose(found.reward[:-1].sum(axis=0) + found.log_value[-1], expected, rtol=1e-3)
+    np.testing.assert_allclose(found.reward[:-1].sum(axis=0) + found.last_value, expected, rtol=1e-3)
     np.testing.assert_allclose(expected_returns(found), expected, rtol=1e-3)
 
 

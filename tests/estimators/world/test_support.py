@@ -18,8 +18,8 @@ def rollouts(apart, rewards=(1.0, 3.0, 2.0), log_value=50.0) -> Rollouts:
     apart = np.broadcast_to(apart, (STEPS + 1, WALKERS))
     alike = np.ones((STEPS + 1, WALKERS))
     return Rollouts(
-        DISCOUNT[:, None] * np.array(rewards), DISCOUNT[:, None] * np.full(3, log_value), DISCOUNT,
-        alike, rewards[-1] * alike, log_value * alike, apart, np.zeros((*alike.shape, 1)),
+        DISCOUNT[:, None] * np.array(rewards), np.full(3, log_value), DISCOUNT[-1] * np.full(3, log_value), DISCOUNT,
+        alike, rewards[-1] * alike, np.full(WALKERS, log_value), apart, np.zeros((*alike.shape, 1)),
     )  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """Which kind every column is; and that what is simulated could have been logged."""
 
+from itertools import accumulate
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ropeval.estimators.world.network import Prediction
+from ropeval.estimators.world.noise import silent
 from ropeval.estimators.world.rollouts import next_state
 from ropeval.estimators.world.units import find_choices, make_units
 from tests.estimators.world.logs import log_of
@@ -21,6 +24,7 @@ FLAG = RNG.integers(2, size=ROWS)
 STAGE = RNG.integers(3, size=ROWS) * 0.5
 COUNT = RNG.integers(-40, 85, size=ROWS)  # a hundred whole numbers and more
 CONSTANT = np.full(ROWS, 7.25)
+WALK = np.array(list(accumulate(RNG.integers(-2, 3, size=ROWS), lambda place, by: min(max(place + by, 0), 50))))
 
 
 def columns(*given_) -> np.ndarray:
@@ -47,6 +51,20 @@ def test_many_combinations_are_a_choice_for_each_column():
     assert units.chosen == ((0,), (2,))
     assert [values.shape for values in units.values] == [(20, 1), (20, 1)]
     assert units.moving == (1,)
+
+
+def test_a_clock_is_a_choice_among_changes():
+    """An hour that goes round changes in few ways, a place on a board in five; a flag changes in more ways than it has
+    values."""
+    units = make_units(log_of(columns(np.arange(ROWS) % 24, WALK, NORMAL, FLAG)))
+    assert units.chosen == ((0,), (1,), (3,))
+    assert units.relative == (True, True, False)
+    np.testing.assert_array_equal(units.outcomes[0], [[-23], [0], [1]])  # where the log was cut off it stands still
+    np.testing.assert_array_equal(units.outcomes[1][:, 0], np.arange(-2, 3))
+    state = jnp.array([22.0, 50.0, 0.0, 1.0])
+    np.testing.assert_array_equal(units.taken(0, state, jnp.int32(2)), [23.0])
+    np.testing.assert_array_equal(units.taken(1, state, jnp.int32(4)), [50.0])  # no place is beyond
+    np.testing.assert_array_equal(units.taken(2, state, jnp.int32(0)), [0.0])
 
 
 def test_continuous_columns_move():
@@ -108,6 +126,7 @@ def test_the_network_sees_standardised_pairs():
 
 
 MIXED = {
+    "choices among changes": columns(WALK, np.arange(ROWS) % 24, NORMAL),
     "continuous": columns(NORMAL, COUNT),
     "all kinds": columns(NORMAL, COUNT, FLAG, CONSTANT, STAGE),
     "chosen one by one": columns(FLAG, *RNG.integers(20, size=(2, ROWS)), CONSTANT),
@@ -121,7 +140,8 @@ TOGETHER, STEPS = 64, 3
 
 @jax.jit
 def following(units, noise, keys, states, found):
-    return jax.vmap(next_state, in_axes=(None, None, 0, 0, 0))(units, noise, keys, states, found)
+    pairs = jnp.zeros((len(states), states.shape[1] + 1))
+    return jax.vmap(next_state, in_axes=(None, None, 0, 0, 0, 0))(units, noise, keys, states, pairs, found)
 
 
 @pytest.mark.parametrize("kind", MIXED)
@@ -132,12 +152,13 @@ def test_simulated_states_are_always_valid(kind, seed, size):
     logged, units = MIXED[kind], UNITS[kind]
     rng = np.random.default_rng(seed)
     moving = len(units.moving)
-    noise = jnp.asarray(size * rng.standard_normal((4, moving)), jnp.float32)
+    noise = jax.tree.map(jnp.asarray, silent(1, moving).of(0))
+    noise = noise._replace(residuals=jnp.asarray(size * rng.standard_normal((1, moving)), jnp.float32))
     states = jnp.asarray(logged[rng.integers(len(logged), size=TOGETHER)])
     for step in range(STEPS):
         found = Prediction(
             jnp.asarray(size * rng.standard_normal((TOGETHER, moving)), jnp.float32),
-            tuple(jnp.asarray(rng.dirichlet(np.ones(len(v)), TOGETHER), jnp.float32) for v in units.values),
+            tuple(jnp.asarray(rng.dirichlet(np.ones(len(v)), TOGETHER), jnp.float32) for v in units.outcomes),
             jnp.zeros(TOGETHER),
             jnp.zeros(TOGETHER),
         )

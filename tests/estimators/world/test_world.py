@@ -85,6 +85,31 @@ def test_lands_on_the_linear_quadratic_problem(sigma, noise):
         assert group.value == pytest.approx(value, rel=0.15)
 
 
+def risked(episodes: int = 300, length: int = 15) -> Dataset:
+    """s' = s + a·ε with a of 0 or 1 and ε ~ N(0, 1), rewards −s²: who risks nothing stays where it is."""
+    rng = np.random.default_rng(0)
+    state, columns = rng.standard_normal(episodes), []
+    for _ in range(length):
+        action = rng.integers(2, size=episodes)
+        following = state + action * rng.standard_normal(episodes)
+        columns.append((state, following, action, -(state**2)))
+        state = following
+    states, following, actions, rewards = (np.stack(each, axis=1).ravel() for each in zip(*columns, strict=True))
+    cuts = np.arange(episodes * length) % length == length - 1
+    return log_of(states[:, None], following[:, None], actions=actions, rewards=rewards, cuts=cuts)
+
+
+@pytest.mark.parametrize("risk", [0, 1])
+def test_noise_is_that_of_what_the_policy_does(risk):
+    """E[s_t²] = s₀² + a·t, so the value is −E[s₀²]/(1 − γ) − a·γ/(1 − γ)². One noise for all would make both the
+    same, half way between: −15, where they are −5 and −25."""
+    log, gamma = risked(), 0.8
+    policy = CallablePolicy(lambda o: np.full(len(o), risk), deterministic=True)
+    found = ask(log, policy, gamma=gamma, chosen=SMALL)
+    start = float((log.initial_observations**2).mean())
+    assert found.value == pytest.approx(-start / (1 - gamma) - risk * gamma / (1 - gamma) ** 2, rel=0.15)
+
+
 def test_constant_reward_for_ever_is_exact():
     log = tiny_log("continuous")
     log = Dataset(**(log.__dict__ | {"rewards": np.full(len(log), 2.0, np.float32)}))

@@ -109,6 +109,7 @@ def test_observations_that_are_not_the_whole_state_support_nothing():
     assert told.verdict.word == "partly"
     assert told.verdict.reason.endswith("the step before tells 2.5% of what surprises")
     assert words(world(5.0, foretold=0.005)) == ["supported"]
+    assert words(world(5.0, foretold=0.06)) == ["guess"]
 
 
 def test_what_policies_differ_by_is_their_range_with_the_log_and_at_most_the_scale():

@@ -55,8 +55,20 @@ def doubling(times: int) -> list[bytes]:
     return [node(b"Concat", (a, a), (b,), attribute=axis) for a, b in itertools.pairwise(names)]
 
 
+HUGE = field(1, 1) + field(2, INT64) + field(7, 1 << 40)  # one number of 64 bits: as many floats as that
 ONNX = {
     "a loop": (model(node(b"Loop")), "operator Loop"),
+    "a tree of scikit-learn": (
+        model(node(b"TreeEnsembleClassifier", domain=b"ai.onnx.ml")),
+        "ai.onnx.ml.TreeEnsembleClassifier.*ask a model of scikit-learn in a function",
+    ),
+    "more memory than there is": (
+        model(
+            node(b"Constant", (), (b"n",), attribute=field(5, field(1, b"value") + field(5, HUGE) + field(20, 4))),
+            node(b"ConstantOfShape", (b"n",), (b"y",)),
+        ),
+        "onnxruntime",
+    ),
     "a random number": (model(node(b"RandomNormalLike")), "operator RandomNormalLike"),
     "an operator of a library": (model(node(b"Evil", domain=b"evil.ops")), "operator evil.ops.Evil"),
     "a known name of a library": (model(node(b"Relu", domain=b"com.microsoft")), "com.microsoft.Relu"),

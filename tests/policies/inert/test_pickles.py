@@ -37,6 +37,12 @@ def test_a_call_hidden_behind_good_weights_is_refused(tmp_path):
     refusal(written(tmp_path, pickle.dumps(weights | {"last_fc/weight": Harm(os.getpid)})), match="getpid")
 
 
+@pytest.mark.parametrize("module", ["sklearn.pipeline", "__main__"])
+def test_a_model_says_how_it_becomes_a_policy(tmp_path, module):
+    path = written(tmp_path, b"\x80\x02c" + module.encode() + b"\nModel\n.")
+    refusal(path, match=rf"asks for {module}\.Model, .*function of your own, and give module:name")
+
+
 OPCODES = {
     "a class by INST": (b"(cos\nsystem\n(i__main__\nX\n.", "asks for os.system"),
     "an object by INST": (b"(S'x'\nios\nsystem\n.", "instruction STRING"),

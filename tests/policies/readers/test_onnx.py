@@ -35,6 +35,15 @@ def test_onnx_answers_as_its_maker(file, answer, expected_onnx):
     assert policy.sha256 == load_policy(FILES / f"{file}.onnx").sha256
 
 
+def test_onnx_as_stable_baselines_documents_it(expected_onnx):
+    """Its graph also computes values and probabilities, which nobody asks for."""
+    exported, zipped = load_policy(FILES / "ppo_documented.onnx"), load_policy(FILES / "ppo_discrete.zip@mean")
+    observations = np.random.default_rng(0).standard_normal((50, zipped.observation_size)).astype(np.float32)
+    actions = exported.sample(observations, RNG)
+    assert len(set(actions.tolist())) > 1
+    np.testing.assert_array_equal(actions, zipped.sample(observations, RNG))
+
+
 def test_onnx_policies_become_problems(columns, expected_onnx):
     discrete = Dataset.from_columns(columns | {"actions": np.arange(12) % 4})
     problem = make_problem(discrete, load_policy(FILES / "d3rlpy_dqn.onnx"), 0.9)

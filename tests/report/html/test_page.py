@@ -182,6 +182,15 @@ def test_dark_dress_for_page_and_pictures(open_page):
     assert opened.complaints == []
 
 
+def test_on_a_phone_the_words_above_a_wide_table_are_not_as_wide_as_it(open_page):
+    page = example()
+    page.section("Wide").table(Table([f"column {i}" for i in range(30)], [[1.0] * 30], caption="many words " * 30))
+    shown = open_page(page.html(), viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True).page
+    table = shown.locator("table").last
+    assert table.bounding_box()["width"] > 1000
+    assert table.locator("caption").bounding_box()["width"] <= 360
+
+
 @pytest.mark.parametrize("name", ["beta", HOSTILE, "long" * 60], ids=["plain", "hostile", "long"])
 def test_a_phone_shows_it_without_scrolling_sideways(open_page, name):
     page = open_page(example(name).html(), viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True).page

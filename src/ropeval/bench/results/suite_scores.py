@@ -93,7 +93,9 @@ class Suite:
 
     def _line(self, method: str, split: str, family: str | None) -> Line:
         own = self.part(split, method, family)
-        counts: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0) | dict(own.group_by("outcome").len().iter_rows())
+        rank = pl.col("outcome").replace_strict(OUTCOMES, range(len(OUTCOMES)), return_dtype=pl.Int64)
+        worst = own.sort(rank, descending=True).unique(["task", "policy"], keep="first")  # of several seeds
+        counts: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0) | dict(worst.group_by("outcome").len().iter_rows())
         answered, logs = own.filter(outcome="answered"), self.logs.join(own, on=["task", "split", "method"], how="semi")
         sure = answered.filter(pl.col("width").is_not_null())
         seconds = self.seconds.join(answered, on=["task", "method"], how="semi")["seconds"]

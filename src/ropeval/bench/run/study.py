@@ -20,6 +20,7 @@ from pydantic import BaseModel, Field, PositiveInt, ValidationError
 
 from ropeval.bench.data.task_data import EVALUATED
 from ropeval.bench.run.schema import BASELINES
+from ropeval.bench.run.studies import shipped_studies
 from ropeval.errors import UserError, unknown_name
 from ropeval.evaluation.methods import Method, check_overrides, known_name, make_method, parts
 from ropeval.files import read_json
@@ -99,7 +100,7 @@ class Study(BaseModel, frozen=True, extra="forbid"):
 
 
 def load_study(path: Path) -> Study:
-    """Read a study file. A name that is no file here may be one of those shipped: paper.toml, smoke.toml."""
+    """Read a study file. A name that is no file here may be one of those shipped."""
     if not path.exists() and path.name == str(path) and path.name in shipped_studies():
         path = Path(str(resources.files("ropeval.bench.run.studies") / path.name))
     elif not path.exists():
@@ -139,11 +140,6 @@ def _make(content: dict[str, Any], path: Path) -> Study:
         if first["type"] == "extra_forbidden":
             raise UserError(f"{path}: {unknown_name('field', place, list(Study.model_fields))}") from None
         raise UserError(f"{path}: {place} is {first['input']!r}: {first['msg']}") from None
-
-
-def shipped_studies() -> list[str]:
-    folder = resources.files("ropeval.bench.run.studies")
-    return sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
 
 # --- what there is to do --------------------------------------------------------------------------------------

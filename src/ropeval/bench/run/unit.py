@@ -71,7 +71,7 @@ def run_unit(
             continue
         rows += [one | judged_columns(problems.data, policy) for one in found]
         curves.add(policy, trained)
-    prepare = pl.lit(sum(problems.log.seconds[made:])).alias("seconds_prepare")
+    prepare = pl.lit(float(sum(problems.log.seconds[made:]))).alias("seconds_prepare")
     return UnitResult(pl.DataFrame(rows, schema=ROWS).with_columns(prepare), curves.frame(), failed)
 
 

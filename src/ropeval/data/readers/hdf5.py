@@ -107,6 +107,8 @@ def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
 def _read_flat(file: Any, mapped: Mapped, source: str) -> Iterator[Dataset]:
     """D4RL's layout: `terminals`, `timeouts`, perhaps `next_observations` and `infos/action_log_probs`."""
     available = _column_names(file)
+    if "PYTABLES_FORMAT_VERSION" in file.attrs and "observations" not in available:
+        raise UserError(f"{source}: pandas wrote this with to_hdf; write the frame with to_parquet, and give that")
     found = {name: keys[0] for name, keys in find_names(available, mapped, source).items() if name != "time"}
     if "log_probs" not in found and "infos/action_log_probs" in available:
         found["log_probs"] = "infos/action_log_probs"

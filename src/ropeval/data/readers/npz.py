@@ -22,10 +22,14 @@ def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
 
 
 def _read_file(path: Path, mapped: Mapped) -> Dataset:
-    available = npz_names(path)
+    names = npz_names(path)
+    available = [name.removesuffix(".npy") for name in names]
     twice = [name for name, count in Counter(available).items() if count > 1]
     if twice:
         raise UserError(f"{path}: {twice[0]} is in the archive twice; which one is meant?")
+    if not any(name.endswith(".npy") for name in names):
+        held = ", ".join(names[:5]) or "nothing"
+        raise UserError(f"{path}: this zip holds no arrays, but {held}; unpack it, and give what is inside")
     found = find_names(available, mapped, str(path))
     found.pop("time", None)  # rows are in order here
     for name, keys in found.items():

@@ -18,34 +18,45 @@ from numpy.typing import NDArray
 from ropeval.data.column_names import ACTION_NAMES, Mapped, check_found, find_names
 from ropeval.data.dataset import Dataset
 from ropeval.data.readers import flat
+from ropeval.data.readers.cells import refuse_numbers, refuse_unordered
 from ropeval.data.readers.flat import read_in_parts, said_columns, with_steps
+from ropeval.data.readers.table_columns import categories, flags, holds_words, is_text, listed, numbers, vector
 from ropeval.errors import UserError, first_line
 
 VECTORS = ("observations", "next_observations", "actions")
-TRUE, FALSE = ("true", "yes", "y", "t", "1"), ("false", "no", "n", "f", "0", "")
-MAX_CATEGORIES = 1000
 MAX_WORDS = 100  # of an observation, each of which is a column
 READINGS = 8  # of a file that is read part by part: each may have to skip what comes before
-CACHED = 1 << 12  # rows of a matrix that are filled at a time
+OFTEN = {  # what polars says, and what it means here
+    "invalid utf-8": "this text is not in UTF-8; save it so (Excel: CSV UTF-8; pandas: "
+    "read_csv(FILE, encoding='latin-1').to_csv(FILE, index=False))",
+    "found more fields": "a row has more cells than the first line has names: is there a separator inside a number "
+    "(1,5: write 1.5) or a word (write it in double quotes)?",
+}
 SelectRows = Callable[[list[str], slice], Any]  # a polars frame
 
 
-def from_table(names: list[str], select: Callable[[list[str]], Any], mapped: Mapped, source: str) -> Dataset:
-    """The log in a table of columns with these names; `select` gives a polars frame of those that are wanted."""
+def from_table(
+    names: list[str], select: Callable[[list[str]], Any], mapped: Mapped, source: str, said: Sequence[str] = ()
+) -> Dataset:
+    """The log in a table of columns with these names; `select` gives a polars frame of those that are wanted, and what
+    it noticed on the way is `said`."""
     found = _find(names, mapped, source)
     frame = select(_wanted(found))
     if frame.height == 0:
         raise UserError(f"{source}: the table has no rows")
-    notices: list[str] = []
+    notices = list(said)
+    if len(found.get("episode_ids", [])) > 1:
+        frame, found = _joined_ids(frame, found, source, notices)
     if "time" in found:
         frame = _ordered(frame, found, source, notices)
     frame, found = _spelled_out(frame, found, source, notices)
     columns: dict[str, NDArray[Any]] = {}
     words: list[str] | None = None
     for name, keys in found.items():
-        if name == "actions" and len(keys) == 1 and _holds_words(frame[keys[0]]):
-            columns[name], words = _categories(frame[keys[0]], source, mapped.get(ACTION_NAMES))
-            notices.append(f"the words in {keys[0]} became discrete actions: {_listed(words)}")
+        if name == "actions" and len(keys) == 1 and holds_words(frame[keys[0]]):
+            refuse_numbers(frame[keys[0]], name, source)
+            columns[name], words = categories(frame[keys[0]], source, mapped.get(ACTION_NAMES))
+            notices.append(f"the words in {keys[0]} became discrete actions: {listed(words)}")
         elif name != "time":
             columns[name] = _column(frame, name, keys, source)
     notices += _about_actions(frame, found["actions"])
@@ -59,8 +70,8 @@ def table_in_parts(names: list[str], select: SelectRows, steps: int, mapped: Map
     found = _find(names, mapped, source)
     wanted = _wanted(found)
     first = select(wanted, slice(0, 1))
-    words = len(found["actions"]) == 1 and _holds_words(first[found["actions"][0]])
-    words = words or any(_is_text(first[key]) for key in found["observations"])
+    words = len(found["actions"]) == 1 and holds_words(first[found["actions"][0]])
+    words = words or any(is_text(first[key]) for key in found["observations"])
     if steps <= flat.PART or words or found.keys() & {"episode_ids", "time", "num_actions"}:
         yield from_table(names, lambda those: select(those, slice(0, steps)), mapped, source)
         return
@@ -83,9 +94,10 @@ def _spelled_out(
     seen, following = found["observations"], found.get("next_observations", [])
     spelled: dict[str, list[str]] = {}  # by column
     for place, key in enumerate(seen):
-        if not _is_text(frame[key]):
+        if not is_text(frame[key]):
             continue
         both = [key, *following[place : place + 1]]
+        refuse_numbers(frame[key], "observations", source)
         kinds = _words_of([frame[each].cast(str) for each in both], source)
         for each in both:
             spelled[each] = [f"{each}={kind}" for kind in kinds]
@@ -108,7 +120,7 @@ def _words_of(columns: Sequence[Any], source: str) -> list[str]:
     if len(kinds) > MAX_WORDS:
         raise UserError(
             f"{source}: {columns[0].name} (observations) has {len(kinds)} different words (for example {kinds[0]!r}), "
-            f"and at most {MAX_WORDS} become columns of 0 and 1; leave it out, or group its words"
+            f"and at most {MAX_WORDS} become columns of 0 and 1; leave it out, group them, or store numbers as numbers"
         )
     return kinds
 
@@ -136,7 +148,7 @@ def _find(names: list[str], mapped: Mapped, source: str) -> dict[str, list[str]]
     if "episode_ids" not in found and "time" not in mapped:
         found.pop("time", None)  # a column that happens to be called so; the order of the rows counts
     for name, keys in found.items():
-        if name not in VECTORS and len(keys) > 1:
+        if name not in (*VECTORS, "episode_ids") and len(keys) > 1:
             raise UserError(f"{source}: {name} is one number per step, but {', '.join(keys)} all answer to it")
     return found
 
@@ -147,12 +159,12 @@ def _wanted(found: Mapping[str, list[str]]) -> list[str]:
 
 def _column(frame: Any, name: str, keys: list[str], source: str) -> NDArray[Any]:
     if name in VECTORS:
-        return _vector(frame, name, keys, source)
+        return vector(frame, name, keys, source)
     if name in ("terminations", "truncations"):
-        return _flags(frame[keys[0]], name, source)
+        return flags(frame[keys[0]], name, source)
     if name == "episode_ids":
         return _episode_ids(frame[keys[0]], source)
-    return _numbers(frame[keys[0]].unique() if name == "num_actions" else frame[keys[0]], name, source)
+    return numbers(frame[keys[0]].unique() if name == "num_actions" else frame[keys[0]], name, source)
 
 
 def _about_actions(frame: Any, keys: list[str]) -> list[str]:
@@ -165,6 +177,18 @@ def _named(log: Dataset, found: Mapping[str, list[str]], words: list[str] | None
     if words is None and len(actions) == log.actions.shape[-1] and log.num_actions is None:
         words = actions
     return log.named(seen if len(seen) == log.observations.shape[1] else None, words)
+
+
+def _joined_ids(
+    frame: Any, found: dict[str, list[str]], source: str, notices: list[str]
+) -> tuple[Any, dict[str, list[str]]]:
+    """Several columns that name an episode together, as one."""
+    keys = found["episode_ids"]
+    for key in keys:
+        _episode_ids(frame[key], source)  # refused where it is empty
+    joined = " and ".join(keys)
+    notices.append(f"episodes are told apart by {joined} together")
+    return frame.with_columns(frame.select(keys).to_struct(joined).rank("dense")), found | {"episode_ids": [joined]}
 
 
 def _episode_ids(series: Any, source: str) -> NDArray[Any]:
@@ -184,7 +208,10 @@ def polars_reading(path: Path, kind: str) -> Iterator[None]:
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise UserError(f"{path}: cannot be read as {kind}, damaged or cut short? ({first_line(error)})") from error
+        why = first_line(error)
+        about = next((about for part, about in OFTEN.items() if part in why), None)
+        about = about or f"cannot be read as {kind}, damaged or cut short? ({why})"
+        raise UserError(f"{path}: {about}") from error
 
 
 def _ordered(frame: Any, found: Mapping[str, list[str]], source: str, notices: list[str]) -> Any:
@@ -193,6 +220,8 @@ def _ordered(frame: Any, found: Mapping[str, list[str]], source: str, notices: l
     if "episode_ids" not in found:
         raise UserError(f"{source}: {time} (time) orders the steps of an episode, but there is no column episode_ids")
     episode = found["episode_ids"][0]
+    if is_text(frame[time]):
+        refuse_unordered(frame[time], source)
     if _in_order(frame[episode], frame[time]):
         return frame
     twice = frame.select([episode, time]).is_duplicated()
@@ -219,105 +248,3 @@ def _in_order(episode: Any, time: Any) -> bool:
     if episode.null_count() or time.null_count() or not ascending.all():
         return False
     return bool(1 + begins[1:].sum() == episode.n_unique())
-
-
-def _vector(frame: Any, name: str, keys: list[str], source: str) -> NDArray[Any]:
-    """[N, size], or [N] where one column of integers holds discrete actions."""
-    first = frame[keys[0]]
-    if len(keys) == 1 and str(first.dtype).startswith(("List", "Array")):
-        return _lists(first, name, source)
-    if name == "actions" and len(keys) == 1 and first.dtype.is_integer():
-        _refuse_empty(first, source)
-        return np.asarray(first.to_numpy())
-    return side_by_side([_numbers(frame[key], name, source) for key in keys])
-
-
-def side_by_side(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """[N, size] as float32, some rows at a time, which stay in the processor's cache. Where that is too small for a
-    number, as they are: whoever checks them can say what was found."""
-    result = np.empty((len(columns[0]), len(columns)), np.float32)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, len(result), CACHED):
-            rows = slice(start, start + CACHED)
-            for place, column in enumerate(columns):
-                result[rows, place] = column[rows]
-        as_they_are = all(column.dtype == np.float32 for column in columns)
-        finite = as_they_are or np.isfinite(result.max() - result.min())
-    return result if finite else np.stack(columns, axis=1)
-
-
-def _lists(series: Any, name: str, source: str) -> NDArray[Any]:
-    lengths = series.list.len() if str(series.dtype).startswith("List") else series.arr.to_list().list.len()
-    if lengths.null_count() or lengths.n_unique() != 1:
-        raise UserError(f"{source}: {series.name} ({name}) holds lists of different lengths; every step needs as many")
-    flat = series.explode()
-    return _numbers(flat, name, source).reshape(len(series), -1)
-
-
-def _holds_words(series: Any) -> bool:
-    kind = series.dtype
-    return not (kind.is_numeric() or kind.is_nested() or str(kind) in ("Boolean", "Null", "Binary"))
-
-
-def _is_text(series: Any) -> bool:
-    return str(series.dtype).startswith(("String", "Categorical", "Enum"))
-
-
-def _refuse_empty(series: Any, source: str) -> None:
-    if series.null_count():
-        raise UserError(
-            f"{source}: {series.name} (actions) is empty in {series.null_count()} rows; drop those episodes"
-        )
-
-
-def _categories(series: Any, source: str, order: list[str] | None) -> tuple[NDArray[np.int64], list[str]]:
-    """The place of every word [N] in the given order, or else in the alphabet's; and the words."""
-    _refuse_empty(series, source)
-    if str(series.dtype).startswith("Duration"):
-        raise UserError(f"{source}: {series.name} (actions) holds times ({series.dtype}); expected numbers or words")
-    kinds, places = np.unique(series.cast(str).to_numpy().astype(str), return_inverse=True)
-    if len(kinds) > MAX_CATEGORIES:
-        raise UserError(f"{source}: {series.name} (actions) has {len(kinds)} different words; expected numbers")
-    if order is None:
-        return places.astype(np.int64), [str(kind) for kind in kinds]
-    unknown = [str(kind) for kind in kinds if kind not in order]
-    if unknown:
-        raise UserError(
-            f"{source}: {series.name} (actions) holds {unknown[0]!r}, which {ACTION_NAMES}={','.join(order)} leaves out"
-        )
-    return np.array([order.index(kind) for kind in kinds], np.int64)[places], order
-
-
-def _listed(words: list[str]) -> str:
-    return ", ".join(f"{i} = {word}" for i, word in enumerate(words[:10])) + (" …" if len(words) > 10 else "")
-
-
-def _numbers(series: Any, name: str, source: str) -> NDArray[Any]:
-    if str(series.dtype) == "Float32":
-        return np.asarray(series.to_numpy())
-    if series.dtype.is_numeric() or str(series.dtype) == "Boolean":
-        if series.null_count():
-            raise UserError(
-                f"{source}: {series.name} ({name}) is empty in row {series.is_null().arg_max()} ({series.null_count()} "
-                "such cells); fill them (a column of 0 and 1 can say where), or drop those episodes"
-            )
-        return np.asarray(series.cast(float).to_numpy())
-    shown = series.drop_nulls().head(1).to_list()
-    raise UserError(
-        f"{source}: {series.name} ({name}) holds {series.dtype}, not numbers (for example {shown[0]!r})"
-        if shown
-        else f"{source}: {series.name} ({name}) is empty throughout"
-    )
-
-
-def _flags(series: Any, name: str, source: str) -> NDArray[Any]:
-    if str(series.dtype) == "Boolean" and not series.null_count():
-        return np.asarray(series.to_numpy())
-    if str(series.dtype) != "String":
-        return _numbers(series, name, source)
-    words = series.str.to_lowercase().str.strip_chars()
-    odd = words.filter(~words.is_in([*TRUE, *FALSE]))
-    if len(odd) or series.null_count():
-        shown = repr(odd[0]) if len(odd) else "empty"
-        raise UserError(f"{source}: {series.name} ({name}) is {shown} somewhere; flags must be 0 or 1, true or false")
-    return np.asarray(words.is_in(list(TRUE)).to_numpy())

@@ -3,7 +3,8 @@
     ρ̂(π_e) = w·E[ Σ_t γ^t c_t r̂(s_t, a_t) ] + (1 − w)·E[ V_b(s₀) ],    a_t ~ π_e,   s_{t+1} from the learned simulator
 
 w says how far the log speaks about what the policy does. `network.py` has the simulator and its loss, `fitting.py` how
-long it is trained, `prepared.py` what is made once per log, `replays.py` how the log checks it, `memory.py` whether its
+long it is trained, `prepared.py` what is made once per log, `held_out.py` what rows say that a member has not seen,
+`noise.py` and `reward_noise.py` what is left to chance, `replays.py` how the log checks it, `memory.py` whether its
 states are whole, `rollouts.py` life in it, `support.py` w and V_b, `log_returns.py` what V_b learns, `outcomes.py` what
 rollouts tell beside the mean and `log_paths.py` what the log does, `units.py` and `rows.py` the columns of the log.
 `docs/methods/world.md` says what decided each choice.
@@ -26,6 +27,7 @@ from ropeval.data import Dataset, Problem
 from ropeval.data.problem import Log
 from ropeval.errors import UserError
 from ropeval.estimators.estimator import Estimated, Estimator
+from ropeval.estimators.world.memory import REWARD
 from ropeval.estimators.world.network import Sizes, averaging
 from ropeval.estimators.world.outcomes import outcomes, possible_returns
 from ropeval.estimators.world.prepared import LOG_VALUE, World, build, log_value_steps
@@ -210,11 +212,12 @@ def notes(world: World, columns: Sequence[str]) -> tuple[str, ...]:
             "the task: train it longer (--steps), or log more"
         )
     elif world.memory.foretold > FORETOLD and world.memory.foretold_column is not None:
+        place = world.memory.foretold_column
         found.append(
             f"the observations are not the whole state: the step before tells {world.memory.foretold:.1%} of what "
-            f"cannot be foreseen of {columns[world.memory.foretold_column]}, as where measurements are noisy, or "
-            "carried forward where none was taken. Add what is missing, such as the time since a measurement, or "
-            "earlier observations and actions"
+            f"cannot be foreseen of {'the reward' if place == REWARD else columns[place]}, as where measurements are "
+            "noisy, or carried forward where none was taken, or where what was done earlier still works. Add what is "
+            "missing, such as the time since a measurement, or earlier observations and actions"
         )
     return tuple(found)
 

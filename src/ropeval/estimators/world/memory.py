@@ -6,7 +6,9 @@ correlation   of what surprised at one step with what surprises at the next, col
               in it
 foretold      the share of what surprises that the row before explains (its state, action and reward), by a linear fit
               on half of the episodes that is measured on the other half. Measurements that are noisy, or carried
-              forward where none was taken, show in it: an earlier action has worked already, and is not yet seen
+              forward where none was taken, show in it: an earlier action has worked already, and is not yet seen.
+              Rewards and columns that take few values are asked, too: who is weary of advertisements, or ill behind a
+              test that errs, may show in nothing else
 
 What the simulator has not learned of the row itself, the row before could tell, too, since it leads there. So state and
 action of the row itself are part of the fit with all their products, and only what is gained beyond that counts: more
@@ -14,6 +16,7 @@ than four standard errors, over episodes. And a column of which little is left i
 been learned.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,12 +33,15 @@ LEAST = 1e-12
 STRETCH = 50  # rows that are looked at in a row
 
 
+REWARD = -1  # in the place of a column
+
+
 class Memory(NamedTuple):
     """How far the past tells what no state shows. Of a whole state, nothing does."""
 
     correlation: float = 0.0  # the largest among the columns that are drawn with noise
     column: int | None = None
-    foretold: float = 0.0  # share of what surprises, likewise
+    foretold: float = 0.0  # share of what surprises, of these, of choices, and of the reward
     foretold_column: int | None = None
 
 
@@ -50,6 +56,31 @@ def rows_in_a_row(dataset: Dataset, count: int) -> tuple[NDArray[np.int64], NDAr
     ends[dataset.last_rows] = True
     follows = (np.diff(rows) == 1) & ~ends[rows[:-1]] & ~dataset.terminations[rows[1:]]
     return rows, np.flatnonzero(follows)
+
+
+def remembered(
+    surprises: Doubles,
+    drawn: int,
+    columns: Sequence[int],
+    past: Doubles,
+    pairs: Doubles,
+    before: NDArray[np.int64],
+    episode: NDArray[np.int64],
+) -> Memory:
+    """From rows [n]: `surprises` [n, K] of `columns` [K], in shares of what there is to foresee, of which the first
+    `drawn` are drawn as noise; all that a row shows, `past` [n, B]; `pairs` [n, X] of state and action."""
+    found, surprise = Memory(), surprises[before + 1]
+    if drawn:
+        both = zip(surprises[before, :drawn].T, surprise[:, :drawn].T, strict=True)
+        correlation = np.abs([np.corrcoef(*each)[0, 1] for each in both])
+        worst = int(np.argmax(correlation))
+        found = Memory(float(correlation[worst]), columns[worst])
+    asked = np.flatnonzero((surprise**2).mean(axis=0) > LEFT)
+    if not len(asked):
+        return found
+    told = foretold_by(past[before], pairs[before + 1], surprise[:, asked], episode[before])
+    most = int(np.argmax(told))
+    return found._replace(foretold=float(told[most]), foretold_column=columns[int(asked[most])])
 
 
 def foretold_by(before: Doubles, now: Doubles, surprise: Doubles, episode: NDArray[np.int64]) -> Doubles:

@@ -37,7 +37,7 @@ def possible_returns(found: Rollouts, noise: RewardNoise | None = None) -> tuple
         going, ending = noise.going.draw(going, rng), noise.ending.draw(going, rng)
     earned = (discount[:-1] * going).cumsum(axis=0)  # [H, R] up to each step, if that is not the last
     ended = earned + discount[:-1] * (ending - going)
-    returns = np.concatenate([ended, earned[-1:] + discount[-1:] * found.joint_log_value[-1:]])  # [H + 1, R]
+    returns = np.concatenate([ended, earned[-1:] + discount[-1:] * found.joint_last[None]])  # [H + 1, R]
     chances = np.concatenate([running[:-1] - running[1:], running[-1:]]) / running.shape[1]
     some = chances > 0
     return returns[some], chances[some]
@@ -46,7 +46,7 @@ def possible_returns(found: Rollouts, noise: RewardNoise | None = None) -> tuple
 def expected_returns(found: Rollouts) -> Doubles:
     """[R] of every rollout, over the times at which it may end."""
     rewards = (found.joint_weight * found.joint_reward)[:-1].sum(axis=0)
-    return np.asarray(rewards + found.joint_weight[-1] * found.joint_log_value[-1])
+    return np.asarray(rewards + found.joint_weight[-1] * found.joint_last)
 
 
 def outcomes(

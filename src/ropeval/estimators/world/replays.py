@@ -108,7 +108,7 @@ def _replay(
         x = units.pair(state, action)
         found = mean_prediction(jax.vmap(lambda net: predict(net, units, x))(world.nets), weights)
         reward = jnp.clip(units.reward_mean + units.reward_std * found.reward, units.reward_low, units.reward_high)
-        return next_state(units, world.noise[-1], key, state, found), reward
+        return next_state(units, world.noise.of(-1), key, state, x, found), reward
 
     def step(states: Array, given: tuple[Array, Array, Array]) -> tuple[Array, tuple[Array, Array]]:
         time, logged, actions = given

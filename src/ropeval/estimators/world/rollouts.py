@@ -12,7 +12,7 @@ Both see the same states and the same noise.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from ropeval.data import Dataset
 from ropeval.estimators.world.network import Prediction, disagreement, mean_prediction, predict
+from ropeval.estimators.world.noise import Noise, draw, features
 from ropeval.estimators.world.units import Units
 from ropeval.policies import Policy
 from ropeval.policies.policy import draw_actions
@@ -46,7 +47,7 @@ class Simulator(NamedTuple):
     weights: Array  # [M] of the members in joint predictions, sum 1
     units: Units
     usual: Array  # [3] disagreement below which 99 % of the logged rows lie
-    noise: Array  # [M + 1, P, D] residuals to draw from; zeros where a change is not noisy
+    noise: Noise  # residuals to draw from, by where a step is
     value_mean: Array  # [] and the scale and range of the log's returns
     value_std: Array
     value_low: Array
@@ -59,7 +60,6 @@ class Moment(NamedTuple):
 
     reward: Array  # [M + 1, R]
     weight: Array  # [M + 1, R] c_t
-    log_value: Array  # [M + 1, R] V_b of the state
     apart: Array  # [R] disagreement along the joint rollouts, in units of the usual; no less where actions are beyond
     pictured: Array  # [R, k] columns of the joint rollouts' states
 
@@ -67,6 +67,7 @@ class Moment(NamedTuple):
 class Walkers(NamedTuple):
     states: Array  # [M + 1, R, S]
     weight: Array  # [M + 1, R] c_t
+    before: Array  # [M + 1, R, S] where they were a step ago
 
 
 def advance(world: Simulator, walkers: Walkers, actions: Array, keys: Array) -> tuple[Walkers, Moment]:
@@ -81,33 +82,30 @@ def advance(world: Simulator, walkers: Walkers, actions: Array, keys: Array) -> 
     apart = jax.vmap(disagreement, in_axes=(1, None))(every, world.weights)  # [R, 3]
     found: Prediction = jax.tree.map(lambda a, b: jnp.concatenate([a, b[None]]), own, joint)  # [M + 1, R, …]
     draws = jax.vmap(lambda key: jax.random.split(key, states.shape[1]))(keys)
-    group = jax.vmap(partial(next_state, units), in_axes=(None, 0, 0, 0))
-    following = jax.vmap(group)(world.noise, draws, states, found)
+    group = jax.vmap(partial(next_state, units), in_axes=(None, 0, 0, 0, 0))
+    following = jax.vmap(group)(world.noise, draws, states, x, found)
     reward = units.reward_mean + units.reward_std * found.reward
     moment = Moment(
         jnp.clip(reward, units.reward_low, units.reward_high),
         walkers.weight,
-        log_values(world, states),
         jnp.maximum((apart / world.usual[None]).max(axis=-1), BEYOND * jax.vmap(units.beyond)(actions[members])),
         states[members][:, world.pictured],
     )
-    return Walkers(following, walkers.weight * (1.0 - found.end)), moment
+    return Walkers(following, walkers.weight * (1.0 - found.end), states), moment
 
 
-def next_state(units: Units, noise: Array, key: Array, state: Array, found: Prediction) -> Array:
-    """Of one rollout: [S]."""
+def next_state(units: Units, noise: Noise, key: Array, state: Array, x: Array, found: Prediction) -> Array:
+    """Of one rollout: [S]. Choices come first, since noise may go along with them; `noise` of one group."""
     following = state
+    for place, (columns_of_choice, chances) in enumerate(zip(units.chosen, found.chances, strict=True)):
+        drawn = jax.random.categorical(jax.random.fold_in(key, place + 1), jnp.log(chances + 1e-12))
+        following = following.at[jnp.array(columns_of_choice)].set(units.taken(place, state, drawn))
     if units.moving:
         columns = jnp.array(units.moving)
-        residual = noise[jax.random.randint(key, (), 0, len(noise))]
+        residual = draw(noise, key, features(units, x, following))
         moved = state[columns] + units.change_mean + units.change_std * (found.change + residual)
         moved = jnp.where(jnp.array(units.whole), jnp.round(moved), moved)
         following = following.at[columns].set(moved)
-    for place, (columns_of_choice, values, chances) in enumerate(
-        zip(units.chosen, units.values, found.chances, strict=True)
-    ):
-        drawn = jax.random.categorical(jax.random.fold_in(key, place + 1), jnp.log(chances + 1e-12))
-        following = following.at[jnp.array(columns_of_choice)].set(jnp.asarray(values)[drawn])
     return jnp.clip(following, units.state_low, units.state_high)
 
 
@@ -129,13 +127,12 @@ def first_log_values(world: Simulator, dataset: Dataset) -> NDArray[np.float32]:
     for start in range(0, len(initial), BLOCK):
         some = initial[start : start + BLOCK]
         filled = np.resize(some, (min(BLOCK, len(initial)), initial.shape[1]))
-        found[:, start : start + BLOCK] = np.asarray(_log_values_of(world, jnp.asarray(filled)))[:, : len(some)]
+        everyones = np.broadcast_to(filled, (len(found), *filled.shape))
+        found[:, start : start + BLOCK] = np.asarray(_log_values(world, jnp.asarray(everyones)))[:, : len(some)]
     return found
 
 
-@jax.jit
-def _log_values_of(world: Simulator, states: Array) -> Array:
-    return log_values(world, jnp.broadcast_to(states[None], (len(world.weights) + 1, *states.shape)))
+_log_values = jax.jit(log_values)
 
 
 # --- with the policy inside the program, or on the host -------------------------------------------------------
@@ -175,19 +172,21 @@ class Rollouts:
     """Means over the rollouts at every time: [T, M + 1], the joint ones last; and these one by one: [T, R]."""
 
     reward: Doubles  # [T, M + 1] E[γ^t c_t r_t]
-    log_value: Doubles  # [T, M + 1] E[γ^t c_t V_b(s_t)]
+    first_value: Doubles  # [M + 1] E[V_b(s_0)]
+    last_value: Doubles  # [M + 1] E[γ^t c_t V_b(s_t)] at the last time
     discount: Doubles  # [T] γ^t
     joint_running: Doubles  # [T, R] c_t, the probability that it has not ended
-    joint_reward: Doubles  # [T, R] r_t and
-    joint_log_value: Doubles  # [T, R] V_b(s_t), if it has not
+    joint_reward: Doubles  # [T, R] r_t, and
+    joint_last: Doubles  # [R] V_b(s_t) at the last time, if it has not
     apart: Doubles  # [T, R] disagreement, in units of the usual
     pictured: Doubles  # [T, R, k] some columns of the states
 
     def within(self, horizon: int) -> "Rollouts":
         """The first steps alone, after which nothing is worth anything."""
-        cut = Rollouts(*(getattr(self, each.name)[: horizon + 1].copy() for each in fields(self)))
-        cut.log_value[horizon:], cut.joint_log_value[horizon:] = 0.0, 0.0
-        return cut
+        in_time = ("reward", "discount", "joint_running", "joint_reward", "apart", "pictured")
+        cut = {name: getattr(self, name)[: horizon + 1] for name in in_time}
+        nothing = {name: np.zeros_like(getattr(self, name)) for name in ("last_value", "joint_last")}
+        return replace(self, **cut, **nothing)
 
     def lasting(self) -> "Rollouts":
         """Where γ looks beyond the last step: after it the policy goes on to earn, Σ_{t≥T} γ^t E[c_t r_t], what it did
@@ -198,9 +197,8 @@ class Rollouts:
         stays = (alive[last] / alive[late[0]]) ** (1.0 / (last - late[0])) if alive[last] > 0.0 else 0.0  # per step
         earned = self.reward[late] / self.discount[late, None] * stays ** (last - late)[:, None]  # [t, M + 1]
         beyond = self.discount[-1] * earned.mean(axis=0) / (1.0 - gamma * stays)
-        of_log, one_by_one = self.log_value.copy(), self.joint_log_value.copy()
-        of_log[-1], one_by_one[-1] = beyond, beyond[-1] / max(self.discount[-1] * alive[last], GONE**2)
-        return replace(self, log_value=of_log, joint_log_value=one_by_one)
+        one_by_one = np.full_like(self.joint_last, beyond[-1] / max(self.discount[-1] * alive[last], GONE**2))
+        return replace(self, last_value=beyond, joint_last=one_by_one)
 
     @property
     def joint_weight(self) -> Doubles:
@@ -218,7 +216,9 @@ def roll_out(
     report: Callable[[float], None] | None = None,
 ) -> Rollouts:
     """Follow the policy from `initial` [M + 1, R, S] for at least `horizon` steps; keys [M + 1]."""
-    walkers = _placed(Walkers(jnp.asarray(initial), jnp.ones(initial.shape[:2])), world)
+    states = jnp.asarray(initial)
+    walkers = _placed(Walkers(states, jnp.ones(initial.shape[:2]), states), world)
+    first = np.asarray(_log_values(world, walkers.states), np.float64)
     compiled = policy.compiled()
     generators = [np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel()) for key in keys]
     moments: list[Any] = []
@@ -236,14 +236,15 @@ def roll_out(
             report((time + length) / (horizon + 1))
         if over:
             break
-    rewards, running, of_log, apart, pictured = (
+    rewards, running, apart, pictured = (
         _lasting(np.concatenate(part).astype(np.float64), horizon + 1) for part in zip(*moments, strict=True)
     )
     discount = gamma ** np.arange(horizon + 1, dtype=np.float64)
     weight = discount[:, None, None] * running  # [T, M + 1, R]
+    last = np.where(running[-1] > 0.0, np.asarray(_log_values(world, walkers.before), np.float64), 0.0)
     return Rollouts(
-        (weight * rewards).mean(axis=-1), (weight * of_log).mean(axis=-1), discount,
-        running[:, -1], rewards[:, -1], of_log[:, -1], apart, pictured,
+        (weight * rewards).mean(axis=-1), first.mean(axis=-1), (weight[-1] * last).mean(axis=-1), discount,
+        running[:, -1], rewards[:, -1], last[-1], apart, pictured,
     )  # fmt: skip
 
 

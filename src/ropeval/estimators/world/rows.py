@@ -37,7 +37,7 @@ class LoggedPairs(Gathered):
 
 @dataclass(frozen=True, eq=False)
 class LoggedOutcomes(Gathered):
-    """[N, 1, D + choices] what is to be predicted of the next state: scaled changes, and numbers of values."""
+    """[N, 1, D + choices] what is to be predicted of the next state: scaled changes, and numbers of outcomes."""
 
     dataset: Dataset
     units: Units
@@ -49,10 +49,11 @@ class LoggedOutcomes(Gathered):
     def __getitem__(self, rows: Part) -> Floats:
         units, moving = self.units, list(self.units.moving)
         following = take(self.dataset.next_observations, rows)
-        change = following[:, moving] - take(self.dataset.observations, rows)[:, moving]
-        parts = [(change - units.change_mean) / units.change_std]
-        for columns, values in zip(units.chosen, units.values, strict=True):
-            parts.append(number_of(following[:, list(columns)], values)[:, None])
+        change = following - take(self.dataset.observations, rows)
+        parts = [(change[:, moving] - units.change_mean) / units.change_std]
+        for columns, outcomes, relative in zip(units.chosen, units.outcomes, units.relative, strict=True):
+            came = change if relative else following
+            parts.append(number_of(came[:, list(columns)], outcomes)[:, None])
         return np.concatenate(parts, axis=1, dtype=np.float32)[:, None]
 
 

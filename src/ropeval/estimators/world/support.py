@@ -40,9 +40,9 @@ class Answer:
 def answer(found: Rollouts, good: NDArray[np.bool_], doubt: float, horizon: int | None = None) -> Answer:
     """`good` [M]: members whose networks are sound; `horizon`: steps that count; None: all, the last ones by V_b."""
     found = found if horizon is None else found.within(horizon)
-    to_the_end = found.reward[:-1].sum(axis=0) + found.log_value[-1]  # [M + 1]
+    to_the_end = found.reward[:-1].sum(axis=0) + found.last_value  # [M + 1]
     members, simulated = np.where(good, to_the_end[:-1], np.nan), float(to_the_end[-1])
-    log_value = float(found.log_value[0, -1])
+    log_value = float(found.first_value[-1])
     counted = slice(horizon)
     weight = found.joint_weight[counted] / found.joint_weight[counted].sum()  # [T, R] of the discounted time
     disagreed = found.apart[counted]

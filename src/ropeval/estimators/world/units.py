@@ -2,8 +2,9 @@
 
 A column that takes few values (a flag, a stage, a one-hot code) is predicted as a choice among them, since a mean of
 two values is none of them. Where all such columns together show few combinations (a grid, a chain, a one-hot code)
-they are one choice; otherwise each is a choice of its own. The other columns are predicted by how much they change;
-whole numbers stay whole.
+they are one choice; otherwise each is a choice of its own. Where they change in far fewer ways than they have values (a
+clock, a place on a board), the choice is among the changes: then one hour more is learned once, not for every hour. The
+other columns are predicted by how much they change; whole numbers stay whole.
 """
 
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ Floats = NDArray[np.float32]
 FEW_VALUES = 64  # different ones of a column, up to which it is a choice
 FEW_TOGETHER = 200  # combinations of all such columns, up to which they are one choice
 ROWS_PER_VALUE = 20  # and each of them must be seen often: so many rows for each
+FEWER = 1 / 3  # ways to change, as a share of the values, below which the choice is among these
 MARGIN = 0.1  # around the logged range, as a share of it
 LOOKED_AT = 100_000  # rows, evenly spaced, by which kinds of columns are told apart in long logs
 
@@ -34,7 +36,9 @@ class Choice(NamedTuple):
     """Columns whose values change together."""
 
     columns: tuple[int, ...]
-    values: Floats  # [C, len(columns)] every combination there is
+    values: Floats  # [V, len(columns)] every combination there is
+    outcomes: Floats  # [C, len(columns)] what is chosen among: these values, or the ways in which they change
+    relative: bool  # whether it is the changes
 
 
 @jax.tree_util.register_dataclass
@@ -57,16 +61,33 @@ class Units:
     reward_low: Any  # []
     reward_high: Any
     ends: Any  # [] 1 where the log holds terminations at all, else 0
-    values: tuple[Any, ...]  # of every choice: [C, columns]
+    values: tuple[Any, ...]  # of every choice: [V, columns]
+    outcomes: tuple[Any, ...]  # [C, columns] what is chosen among: values, or changes
     moving: tuple[int, ...] = field(metadata=STATIC)  # columns predicted by their change, D of them
     whole: tuple[bool, ...] = field(metadata=STATIC)  # [D] whether such a column holds whole numbers only
     chosen: tuple[tuple[int, ...], ...] = field(metadata=STATIC)  # the columns of every choice
+    relative: tuple[bool, ...] = field(metadata=STATIC)  # of every choice, whether it is among changes
     actions: int | None = field(metadata=STATIC)  # length of the one-hot code of discrete actions
 
     @property
     def choices(self) -> tuple[int, ...]:
-        """How many values each choice has."""
-        return tuple(len(values) for values in self.values)
+        """Among how many outcomes each is."""
+        return tuple(len(outcomes) for outcomes in self.outcomes)
+
+    @property
+    def chosen_columns(self) -> list[int]:
+        """Of all choices, one after the other."""
+        return [column for columns in self.chosen for column in columns]
+
+    def taken(self, place: int, state: Array, drawn: Array) -> Array:
+        """[columns] of a choice after its outcome `drawn`, in a state [S]. A change that leads to no logged value leads
+        to the nearest."""
+        outcome = jnp.asarray(self.outcomes[place])[drawn]
+        if not self.relative[place]:
+            return outcome
+        values = jnp.asarray(self.values[place])
+        reached = state[jnp.array(self.chosen[place])] + outcome
+        return values[jnp.argmin(((values - reached[None]) ** 2).sum(axis=1))]
 
     def code(self, action: Array) -> Array:
         """[A] of an action [A] or []; one that the log cannot know is all zeros."""
@@ -93,7 +114,7 @@ def make_units(dataset: Dataset) -> Units:
     goes_on = goes_on if goes_on.any() else ~goes_on
     states, following = take(dataset.observations, rows), take(dataset.next_observations, rows)
     seen = np.concatenate([states, following[goes_on]])
-    choices = find_choices(seen)
+    choices = [_by_changes(choice, (following - states)[goes_on]) for choice in find_choices(seen)]
     chosen = {column for choice in choices for column in choice.columns}
     moving = tuple(column for column in range(seen.shape[1]) if column not in chosen)
     columns = np.array(moving, int)
@@ -117,8 +138,9 @@ def make_units(dataset: Dataset) -> Units:
     return Units(
         state_mean, state_std, action_mean, action_std, change_mean, change_std, reward_mean[0], reward_std[0],
         low - margin, high + margin, action_low, action_high, dataset.rewards.min(), dataset.rewards.max(),
-        np.float32(dataset.terminations.any()), tuple(choice.values for choice in choices), moving, whole,
-        tuple(choice.columns for choice in choices), width,
+        np.float32(dataset.terminations.any()), tuple(choice.values for choice in choices),
+        tuple(choice.outcomes for choice in choices), moving, whole, tuple(choice.columns for choice in choices),
+        tuple(choice.relative for choice in choices), width,
     )  # fmt: skip
 
 
@@ -132,8 +154,15 @@ def find_choices(seen: Floats) -> list[Choice]:
     together = np.unique(seen[:, columns], axis=0)
     most = max(FEW_TOGETHER, len(columns))  # a one-hot code is one choice, however long
     if len(together) <= min(most, len(seen) // ROWS_PER_VALUE):
-        return [Choice(tuple(columns), together)]
-    return [Choice((c,), np.unique(seen[:, c])[:, None]) for c in columns]
+        return [Choice(tuple(columns), together, together, False)]
+    each = [(c, np.unique(seen[:, c])[:, None]) for c in columns]
+    return [Choice((c,), values, values, False) for c, values in each]
+
+
+def _by_changes(choice: Choice, changes: Floats) -> Choice:
+    """Among the ways in which its columns change [n, S], where these are far fewer."""
+    ways = np.unique(changes[:, list(choice.columns)], axis=0)
+    return choice._replace(outcomes=ways, relative=True) if len(ways) < FEWER * len(choice.values) else choice
 
 
 def _range(dataset: Dataset) -> tuple[Floats, Floats]:

@@ -30,8 +30,8 @@ CLEAR: dict[Kind, str] = {
     "among": "the log shows what the policy would do, and all members of the simulator agree on it",
     "beside": "a simulator that the log supports says the same",
     "beside-among": "a simulator that the log supports says the same",
-    "alone": "nothing unlike it was asked; run world beside it",
-    "weights": "nothing unlike it was asked; run world beside it",
+    "alone": "no trained simulator stands beside it; run world, too",
+    "weights": "no trained simulator stands beside it; run world, too",
     "blind": "it ignores the policy",
 }
 

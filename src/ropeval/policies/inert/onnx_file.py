@@ -12,11 +12,12 @@ from ropeval.errors import UserError
 MAX_NODES = 2_000
 MAX_FIELDS = 200_000
 OPERATORS = {
-    "Abs", "Add", "ArgMax", "BatchNormalization", "Cast", "Clip", "Concat", "Constant", "Div", "Dropout", "Elu",
-    "Erf", "Exp", "Flatten", "Gather", "Gelu", "Gemm", "HardSigmoid", "Identity", "LayerNormalization", "LeakyRelu",
-    "Log", "LogSoftmax", "MatMul", "Max", "Min", "Mul", "Neg", "PRelu", "Pow", "Reciprocal", "ReduceMax",
-    "ReduceMean", "ReduceMin", "ReduceSum", "Relu", "Reshape", "Selu", "Shape", "Sigmoid", "Slice", "Softmax",
-    "Softplus", "Softsign", "Split", "Sqrt", "Squeeze", "Sub", "Sum", "Tanh", "Transpose", "Unsqueeze", "Where",
+    "Abs", "Add", "ArgMax", "BatchNormalization", "Cast", "Clip", "Concat", "Constant", "ConstantOfShape", "Div",
+    "Dropout", "Elu", "Erf", "Exp", "Expand", "Flatten", "Gather", "GatherElements", "Gelu", "Gemm", "HardSigmoid",
+    "Identity", "LayerNormalization", "LeakyRelu", "Log", "LogSoftmax", "MatMul", "Max", "Min", "Mul", "Neg", "PRelu",
+    "Pow", "Reciprocal", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "Relu", "Reshape",
+    "Selu", "Shape", "Sigmoid", "Slice", "Softmax", "Softplus", "Softsign", "Split", "Sqrt", "Squeeze", "Sub", "Sum",
+    "Tanh", "Transpose", "Unsqueeze", "Where",
 }  # fmt: skip
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
@@ -75,9 +76,12 @@ class _Inspection:
                 self.attribute(self.message(value))
         if operator not in OPERATORS or domain not in ("", "ai.onnx"):
             shown = f"{domain}.{operator}" if domain else operator
+            function = (
+                "; ask a model of scikit-learn in a function: docs/start/formats.md" if "onnx.ml" in domain else ""
+            )
             raise UserError(
                 f"{self.where}: it uses the operator {ascii(shown[:60])[1:-1]}; only plain, deterministic arithmetic "
-                "is run (no loops, no random numbers, no operators of other libraries)"
+                f"is run (no loops, no random numbers, no operators of other libraries){function}"
             )
 
     def attribute(self, content: bytes) -> None:

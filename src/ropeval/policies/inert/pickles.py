@@ -17,6 +17,11 @@ from ropeval.errors import UserError, first_line
 
 MAX_OPCODES = 200_000  # a policy's pickle has a few thousand
 MAX_INTEGER_DIGITS = 100
+MODELS = ("sklearn", "xgboost", "lightgbm", "catboost", "joblib", "torch", "__main__")  # modules of what people pickle
+WAY_OUT = (
+    "; load the model in a function of your own, and give module:name (docs/start/formats.md: A function); of torch, "
+    "save model.state_dict()"
+)
 # What `pickletools` raises where the bytes are no pickle.
 MALFORMED = (ValueError, OverflowError, struct.error)
 
@@ -92,8 +97,8 @@ class _Machine:
         elif name not in IGNORED:
             raise self._refusal(f"instruction {name} at byte {self.at}, which no policy file needs")
 
-    def _refusal(self, why: str) -> UserError:
-        return UserError(f"{self.where}: this pickle is refused: {why}; nothing in it was run")
+    def _refusal(self, why: str, way_out: str = "") -> UserError:
+        return UserError(f"{self.where}: this pickle is refused: {why}; nothing in it was run{way_out}")
 
     def _literal(self, value: Any) -> None:
         if isinstance(value, int) and value.bit_length() > 4 * MAX_INTEGER_DIGITS:
@@ -131,7 +136,10 @@ class _Machine:
         path = f"{module}.{name}".replace("numpy.core.", "numpy._core.")  # NumPy 2 renamed it
         if path not in self.allowed or called:
             shown = path if len(path) < 200 else path[:200] + "…"
-            raise self._refusal(f"it asks for {ascii(shown)[1:-1]}, which no such file needs")
+            raise self._refusal(
+                f"it asks for {ascii(shown)[1:-1]}, which no such file needs",
+                WAY_OUT if module.split(".")[0] in MODELS else "",
+            )
         self.stack.append(Global(path))
 
     def _stack_global(self, _: Any) -> None:

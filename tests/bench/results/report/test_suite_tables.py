@@ -6,7 +6,9 @@ import subprocess
 
 import pytest
 
+from ropeval.bench.results.missing import Gap
 from ropeval.bench.results.report import write_report
+from ropeval.bench.results.report.suite_tables import absences
 from tests.bench.results.report.conftest import reported, section
 from tests.bench.results.suites import LOGS, REFUSAL, cases, suite_rows, trivial
 from tests.bench.studies import write_study
@@ -83,3 +85,13 @@ def test_the_latex_document_compiles(suite_report):
     command = ["pdflatex", "-no-shell-escape", "-halt-on-error", "-interaction=nonstopmode", "report.tex"]
     done = subprocess.run(command, cwd=suite_report, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout[-2000:].decode(errors="replace")
+
+
+def test_what_is_missing_is_a_row_for_every_method_and_reason():
+    """A method that was run on a few logs of a suite lacks hundreds of cases, none of which is worth a row."""
+    lacking = [Gap(f"log{i} · {policy}", "few", "", 0, 1, "") for i in range(40) for policy in "abcde"]
+    failed = [Gap("log0 · a", "far", "", 0, 1, "out of memory")]
+    assert absences([*lacking, *failed]).rows == [
+        ["few", "all", "not run", "40", "200", "log0 · a"],
+        ["far", "all", "out of memory", "1", "1", "log0 · a"],
+    ]

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from ropeval.bench.results.report.tables import error_text, interval_cell
+from ropeval.bench.results.missing import Gap
+from ropeval.bench.results.report.tables import error_text, interval_cell, setting
 from ropeval.bench.results.rows import BASELINES, TRUTHS, Failure, case_name
 from ropeval.bench.results.scores import Interval
 from ropeval.bench.results.suite_scores import MOST, OUTCOMES, PRECISE, SPLITS, Line, Suite
@@ -195,6 +196,22 @@ def refusals(failures: Sequence[Failure]) -> Table:
     columns = ["method", "reason", "logs", "cases", "for example"]
     caption = "Cases for which a method says that it has no answer."
     return Table(columns, rows, "What was refused", caption, "refused", 5)
+
+
+def absences(gaps: Sequence[Gap]) -> Table:
+    """By method, setting and reason: a method that was run on some logs of a suite lacks hundreds of cases."""
+    found: dict[tuple[str, str, str], list[Gap]] = {}
+    for gap in gaps:
+        found.setdefault((gap.method, setting(gap.hyper) if gap.hyper else "all", gap.reason or "not run"), []).append(
+            gap
+        )
+    rows = [
+        [*key, str(len({gap.task.partition(" · ")[0] for gap in own})), str(len(own)), own[0].task]
+        for key, own in found.items()
+    ]
+    columns = ["method", "setting", "reason", "logs", "cases", "for example"]
+    caption = "Cases that the study names and that are not there. Tables and figures show what is there."
+    return Table(columns, rows, "What is missing", caption, "missing", 6)
 
 
 def coarse_cases(suite: Suite) -> list[str]:

@@ -16,7 +16,7 @@ from ropeval.bench.results.missing import Gap, find_gaps_of_all
 from ropeval.bench.results.report.charts import all_charts
 from ropeval.bench.results.report.flat_files import chart_frame, frames, suite_frames
 from ropeval.bench.results.report.suite_charts import suite_charts
-from ropeval.bench.results.report.suite_tables import coarse_cases, refusals, suite_tables
+from ropeval.bench.results.report.suite_tables import absences, coarse_cases, refusals, suite_tables
 from ropeval.bench.results.report.tables import all_tables, missing_tables, overview
 from ropeval.bench.results.report.training import training_charts
 from ropeval.bench.results.rows import BASELINES
@@ -170,8 +170,10 @@ def make_report(results: Results, curves: pl.DataFrame | None, protocol: str, sa
     if suite is not None:
         told = [failure for failure in results.failures if failure.refused]
         others = [failure for failure in results.failures if not failure.refused]
+        lacking = [gap for gap in gaps if not gap.refused]
         missing = [refusals(told)] if told else []
-        missing += missing_tables([gap for gap in gaps if not gap.refused], others)
+        missing += [absences(lacking)] if lacking else []
+        missing += missing_tables([], others)
     drawn = [c for c in charts if c.drawn]
     tables, missing = ([replace(table, source=source) for table in some] for some in (tables, missing))
     return Report(results.name, protocol, summary, drawn, tables, missing, gaps, source, mine.logs, suite)
