@@ -47,21 +47,13 @@ FITTED_WITH = {
 GRID: dict[Kind, dict[str, tuple[Sequence[float], Sequence[float]]]] = {
     "simulator": {
         "unsupported": ((0.1, 0.2, 0.3, 0.5), (0.5, 0.6, 0.7, 0.8)),
-        "spread": ((0.03, 0.05, 0.1, 0.15), (0.2, 0.3, 0.5)),
-        "beyond": ((0.0, 0.1, 0.3), (0.5, 1.0, 2.0)),
-        "outside": ((0.3, 0.5, 0.7), (NEVER,)),
-        "fallback": ((0.02, 0.1), (0.3, 0.5, 0.7)),
-    },
-    "among": {
-        "unsupported": ((0.1, 0.2, 0.3, 0.5), (0.5, 0.6, 0.7, 0.8)),
         "blurred": ((0.03, 0.05, 0.1, 0.15), (0.2, 0.3, 0.5)),
         "beyond": ((0.0, 0.1, 0.3), (0.5, 1.0, 2.0)),
         "outside": ((0.3, 0.5, 0.7), (NEVER,)),
         "fallback": ((0.02, 0.1), (0.3, 0.5, 0.7)),
     },
-    "beside": {"contradicted": ((0.005, 0.01, 0.02, 0.03, 0.05, 0.07), (0.05, 0.1, 0.15, 0.2, 0.3))},
     # a simulator may be off by a tenth itself: who is two tenths from it may be off by three
-    "beside-among": {"disputed": ((0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1), (0.05, 0.1, 0.15, 0.2))},
+    "beside": {"disputed": ((0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1), (0.05, 0.1, 0.15, 0.2))},
     "alone": {
         "spread": ((0.02, 0.05, 0.1), (0.05, 0.1, 0.2, 0.3)),
         "beyond": ((0.0, 0.1), (0.1, 0.5, 1.0)),
@@ -87,13 +79,9 @@ def fit(dev: Sequence[Case]) -> dict[str, Any]:
     dev = [case for case in dev if rule.judge(case.estimate.signs, rule.BY_REASON).word == "supported"]
     limits: dict[Kind, dict[str, Limits]] = {}
     own = [case for case in dev if case.simulator is None and "support" in case.estimate.signs]
-    limits["simulator"] = _limits("simulator", [(read(case.estimate.signs), case.error) for case in own])
-    several = [case for case in own if case.differ is not None]
-    limits["among"] = _limits("among", [(read(case.estimate.signs, case.differ), case.error) for case in several])
+    limits["simulator"] = _limits("simulator", [(read(case.estimate.signs, case.differ), case.error) for case in own])
     known = [case for case in dev if case.simulator is not None]
-    limits["beside"] = _limits("beside", _beside_supported(known, limits["simulator"], among=False))
-    several = [case for case in known if case.differ is not None]
-    limits["beside-among"] = _limits("beside-among", _beside_supported(several, limits["among"], among=True))
+    limits["beside"] = _limits("beside", _beside_supported(known, limits["simulator"]))
     seeing = [case for case in known if case.estimate.family != BASELINES]
     kinds: tuple[tuple[Kind, bool], ...] = (("alone", False), ("weights", True))
     for kind, weighs in kinds:
@@ -102,16 +90,13 @@ def fit(dev: Sequence[Case]) -> dict[str, Any]:
     return {"limits": {kind: {n: list(both) for n, both in one.items()} for kind, one in limits.items()}}
 
 
-def _beside_supported(
-    some: Sequence[Case], limits: Mapping[str, Limits], among: bool
-) -> list[tuple[Mapping[str, float], float]]:
+def _beside_supported(some: Sequence[Case], limits: Mapping[str, Limits]) -> list[tuple[Mapping[str, float], float]]:
     """How far they are from a simulator that these limits support, and how far off."""
     found: list[tuple[Mapping[str, float], float]] = []
     for case in some:
         assert case.simulator is not None
-        differ = case.differ if among else None
-        if rule.judge(read(case.simulator.signs, differ), limits).word == "supported":
-            found.append((distances(case.estimate, case.simulator, differ), case.error))
+        if rule.judge(read(case.simulator.signs, case.differ), limits).word == "supported":
+            found.append((distances(case.estimate, case.simulator, case.differ), case.error))
     return found
 
 
@@ -214,9 +199,8 @@ def tables(every: Sequence[Case]) -> str:
         worlds = [case for case in own if case.estimate.method == "world"]
         lines += [measure(f"`world`, {name}", [case for case in worlds if case.family == name]) for name in families]
         learned = [case for case in own if case.simulator is not None and case.estimate.family != BASELINES]
-        several = [case for case in own if case.differ is not None]
-        lines.append(measure("all, one policy at a time", several, way=1))
-        lines.append(measure("`world`, likewise", [case for case in several if case.estimate.method == "world"], way=1))
+        lines.append(measure("all, one policy at a time", own, way=1))
+        lines.append(measure("`world`, likewise", worlds, way=1))
         lines.append(measure("without a simulator beside them", learned, way=-1))
         parts.append(f"### On the {split} cases\n\n{_markdown(lines)}")
     return "\n\n".join(parts)

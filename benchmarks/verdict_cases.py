@@ -24,7 +24,8 @@ class Case(NamedTuple):
     error: float  # as a share of the range of the true values of the task's policies
     covered: bool | None  # whether its interval holds the truth
     width: float | None  # of the interval, likewise
-    differ: float | None  # what the task's policies of the same split differ by, as far as the simulator tells
+    differ: float  # what the task's policies of the same split differ by, as far as the simulator tells, and
+    alone: float  # what is known of that where the policy is the only one
     truth: float
     wide: float  # the range
     findings: dict[str, str]  # code -> severity
@@ -43,24 +44,32 @@ def cases(rows: pl.DataFrame) -> list[Case]:
             together.setdefault((row["task"], row["split"]), []).append(one)
     found = []
     for row, one in made:
-        if one.value is None or not one.signs:
+        simulator = simulators.get((row["task"], row["policy"]))
+        if one.value is None or not one.signs or simulator is None:
             continue
         task, low, high, truth = (row[name] for name in ("task", "low", "high", "truth_discounted"))
         wide, off = ranges[task], abs(one.value - truth)
-        beside = None if "support" in one.signs else simulators.get((task, row["policy"]))
+        beside = None if "support" in one.signs else simulator
+        differ, alone = policies_differ_by(together[task, row["split"]]), policies_differ_by([simulator])
+        assert differ is not None
+        assert alone is not None
         covered, width = (None, None) if low is None else (low <= truth <= high, (high - low) / wide)
         findings = {told["code"]: told["severity"] for told in json.loads(row["warnings"])}
         case = Case(
             task=task, family=find_task(task).family, split=row["split"], estimate=one, simulator=beside,
             error=off / wide, covered=covered, width=width, truth=truth, wide=wide, findings=findings,
-            differ=policies_differ_by(together.get((task, row["split"]), [])),
+            differ=differ, alone=alone,
         )  # fmt: skip
         found.append(case)
     return found
 
 
 def _estimate(row: Mapping[str, Any]) -> Estimate:
-    signs = json.loads(row["extras"]).get("signs", {})
+    extras = json.loads(row["extras"])
+    signs = extras.get("signs", {})
+    if "support" in signs and "differ" not in signs:  # an earlier row: the truth about actions at random stands in
+        lie = (row["estimate"], extras["log_value"], row["random_discounted"])
+        signs["differ"] = (max(lie) - min(lie)) / signs["scale"]
     nothing: dict[str, Any] = dict.fromkeys(("interval", "lowest", "highest"))
     nothing |= {"members": [], "diverged": [], "warnings": [], "config": {}}
     return Estimate(
@@ -72,8 +81,8 @@ def _estimate(row: Mapping[str, Any]) -> Estimate:
 def looks(case: Case) -> list[tuple[Kind, str, float]]:
     """Kind, word, and |error| in units of what lengths are measured by: as it was judged, beside the task's other
     policies; as if it were the only policy; and as if no simulator were there."""
-    ways: list[tuple[Estimate | None, float | None]] = [(case.simulator, case.differ)]
-    ways += [(case.simulator, None)] * (case.differ is not None) + [(None, None)] * (case.simulator is not None)
+    ways: list[tuple[Estimate | None, float | None]] = [(case.simulator, case.differ), (case.simulator, case.alone)]
+    ways += [(None, None)] * (case.simulator is not None)
     found: list[tuple[Kind, str, float]] = []
     for simulator, differ in ways:
         kind, judged = look(case.estimate, simulator, differ)

@@ -10,10 +10,10 @@ from benchmarks.verdict_cases import Case, looks, words
 from tests.evaluation.verdict.estimates import estimate, world
 
 
-def case(one, simulator=None, error=0.0, differ=2.0):
+def case(one, simulator=None, error=0.0, differ=2.0, alone=4.0):
     return Case(
         task="t", family="f", split="dev", estimate=one, simulator=simulator, error=error, covered=True, width=0.1,
-        differ=differ, truth=5.0, wide=1.0, findings={},
+        differ=differ, alone=alone, truth=5.0, wide=1.0, findings={},
     )  # fmt: skip
 
 
@@ -43,7 +43,7 @@ def test_no_fitted_limit_takes_the_place_of_one_by_reason():
     assert all("short" not in limits for limits in fit(dev())["limits"].values())
 
 
-def test_limits_among_policies_do_not_depend_on_the_scale_that_luck_stretches():
+def test_limits_do_not_depend_on_the_scale_that_luck_stretches():
     """The same numbers in rewards, on a log whose returns differ by fifty times as much."""
 
     def stretched(one):
@@ -55,13 +55,12 @@ def test_limits_among_policies_do_not_depend_on_the_scale_that_luck_stretches():
     plain = fit(dev())["limits"]
     wild = [one._replace(estimate=stretched(one.estimate), simulator=stretched(one.simulator)) for one in dev()]
     moved = fit(wild)["limits"]
-    assert [moved[kind] for kind in ("among", "beside-among")] == [plain[kind] for kind in ("among", "beside-among")]
-    assert moved["simulator"] != plain["simulator"]
+    assert [moved[kind] for kind in ("simulator", "beside")] == [plain[kind] for kind in ("simulator", "beside")]
+    assert moved["alone"] != plain["alone"]  # without a simulator there is but the scale
 
 
 def test_a_case_is_looked_at_as_judged_as_the_only_policy_and_without_a_simulator():
     one = case(estimate("fqe", 5.0), world(5.0), error=0.1)
-    assert [kind for kind, _ in words(one)] == ["beside-among", "beside", "alone"]
-    assert [off for *_, off in looks(one)] == pytest.approx([0.05, 0.01, 0.01])  # of 2, and of 10
-    assert [kind for kind, _ in words(one._replace(estimate=world(5.0), simulator=None))] == ["among", "simulator"]
-    assert [kind for kind, _ in words(one._replace(differ=None))] == ["beside", "alone"]
+    assert [kind for kind, _ in words(one)] == ["beside", "beside", "alone"]
+    assert [off for *_, off in looks(one)] == pytest.approx([0.05, 0.025, 0.01])  # of 2, of 4 and of 10
+    assert [kind for kind, _ in words(one._replace(estimate=world(5.0), simulator=None))] == ["simulator"] * 2

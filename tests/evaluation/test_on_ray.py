@@ -120,7 +120,7 @@ def test_what_is_prepared_is_trained_once(ray, monkeypatch):
     chain = Chain()
     small = {"wis": {"steps": 20, "width": 8, "depth": 1}}
     options = make_options({"method": "wis", "members": 2, "settings": small})
-    asked, policy = on_ray.Asked(chain.log(20), options, "one run", {}), chain.policy(0.6)
+    asked, policy = on_ray.Asked(chain.log(20), options, "one run", {}, True), chain.policy(0.6)
     covered = on_ray._remote_coverage(asked, policy)
     alone = on_ray._remote_answer(asked, policy, "wis", covered, {})
     on_ray._logs.clear()  # on another node

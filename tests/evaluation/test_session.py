@@ -12,6 +12,7 @@ from ropeval.evaluation.result_folder import ResultFolder
 from ropeval.evaluation.session import Session, rankings, run_session
 from ropeval.learning.arrangements import Vectorised
 from ropeval.policies import CallablePolicy, UniformPolicy
+from tests.estimators.world.logs import QUICK
 from tests.problems import Chain
 
 TRIVIAL = ("mean-reward", "mean-return")
@@ -52,6 +53,19 @@ def test_a_part_of_one_of_the_methods_may_be_set():
     assert asked.methods[1].describe()["rope"]["beta"] == 3.0
     with pytest.raises(UserError, match=r"setting rope\.beta: rope takes no part in mean-reward, fqe; leave it out"):
         make_session(method=("mean-reward", "fqe"), settings={"rope": {"beta": 3.0}})
+
+
+@pytest.mark.training
+def test_only_a_policy_that_is_judged_alone_is_set_beside_actions_at_random(tmp_path):
+    chain = Chain()
+    options = make_options({"method": "world", "members": 2, "settings": {"world": QUICK}})
+    policies = [chain.policy(0.6), chain.policy(0.8)]
+    policies[1].name = "other"
+    for count in (1, 2):
+        session, folder = Session(chain.log(20), policies[:count], options), ResultFolder(tmp_path / str(count))
+        with folder.writing(session.about()):
+            found = run_session(session, folder)
+        assert [("differ" in one.signs) for one in found] == [count == 1] * count
 
 
 def test_policies_are_asked_before_anything_is_computed():

@@ -69,6 +69,7 @@ class Estimated:
     returns: tuple[Floats, Floats] | None = None  # [n] what an episode may earn, and [n] how much each weighs
     value: float | None = None  # the estimate, where the members together know more than the mean of each on its own
     among: Callable[[NDArray[np.bool_]], "Estimated"] | None = None  # the same from some episodes' starts [E] alone
+    at_random: Callable[[], float] | None = None  # what uniform actions would earn, by what was learned already
 
     def answer(self, diverged: NDArray[np.bool_]) -> tuple[float | None, Floats]:
         """The estimate, None if all members [M] diverged; and what resampled logs make of it, [M] or [B]."""

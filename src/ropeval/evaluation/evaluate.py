@@ -73,7 +73,7 @@ def evaluate(
     tuned = tune(problem, made, chosen.seed) if chosen.tune else None
     with progress_bar(progress if report is None else False, [(problem.policy, made)]) as bar:
         told = report if bar is None else partial(bar, 0)
-        (found,) = give_verdicts([answer(problem, tuned.method if tuned else made, chosen, report=told)])
+        (found,) = give_verdicts([answer(problem, tuned.method if tuned else made, chosen, report=told, alone=True)])
         return found
 
 
@@ -87,12 +87,14 @@ def answer(
     checkpoints: Path | None = None,
     shared: Path | None = None,
     aside: Aside | None = None,
+    alone: bool = False,
 ) -> Estimate:
     """One estimate for a problem that is laid out already, so that several methods can share it, and `covered`.
 
     checkpoints   where training is saved, of this question alone, and
     shared        what is prepared once for all policies of the log; None: there, too
     aside         a thread that may compile what comes next, if one is to spare
+    alone         no other policy is judged: its verdict needs something else to measure lengths by
     """
     method.check(problem.dataset, problem.policy)
     groups = make_groups(problem.log.given, options.by) if options.by else []
@@ -147,7 +149,7 @@ def answer(
         if returns is None
         else compare_with_log(said.value, said.replicates, said.interval, returns, run.resamples, level=options.level),
         groups=value_by_group(groups, fitted, said, run.resamples, options.level, sees_policy),
-        signs=read_signs(evidence, said),
+        signs=read_signs(evidence, said, alone),
         family=ESTIMATORS[method.estimator].family,
     )
 

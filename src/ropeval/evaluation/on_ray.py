@@ -38,6 +38,7 @@ class Asked(NamedTuple):
     options: Options  # with the methods by name: those of the user's own are made on the node
     fingerprint: str
     own: dict[str, str]  # files of methods
+    alone: bool  # only one policy is judged
 
 
 def answer_on_ray(
@@ -83,7 +84,7 @@ def _hand_in(
     """All work, and what is to be done with what comes of it."""
     measure, ask = (cluster.remote(ray, function) for function in (_remote_coverage, _remote_answer))
     options = session.options.model_copy(update={"method": tuple(m.name for m in session.methods)})
-    asked = ray.put(Asked(session.dataset.in_memory(), options, session.fingerprint, own_methods()))
+    asked = ray.put(Asked(session.dataset.in_memory(), options, session.fingerprint, own_methods(), session.alone))
     running: dict[Any, Callable[[Any], None]] = {}
     ready: dict[str, Any] = {}  # by method, what was prepared for it
     wanted = {number % len(session.methods) for number in left}
@@ -144,7 +145,8 @@ def _remote_answer(asked: Asked, policy: Policy, name: str, covered: Coverage, f
     problem, method = _problem(asked, policy), _methods(asked)[name]
     tuned = tune(problem, method, asked.options.seed) if asked.options.tune else None
     with _folder(files) as shared:
-        return answer(problem, tuned.method if tuned else method, asked.options, covered=covered, shared=shared)
+        chosen = tuned.method if tuned else method
+        return answer(problem, chosen, asked.options, covered=covered, shared=shared, alone=asked.alone)
 
 
 # --- a folder that travels ------------------------------------------------------------------------------------

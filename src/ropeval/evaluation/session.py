@@ -83,6 +83,10 @@ class Session:
     def questions(self) -> list[tuple[Policy, Method]]:
         return [(policy, method) for policy in self.policies for method in self.methods]
 
+    @property
+    def alone(self) -> bool:
+        return len(self.policies) == 1
+
     def forecast(self) -> Forecast:
         return forecast(self.methods, self.dataset, self.policies, self.options)
 
@@ -205,6 +209,7 @@ def _answer_policy(
                 checkpoints=folder.work / str(number),
                 shared=folder.shared,
                 aside=aside,
+                alone=session.alone,
             )
             folder.keep_estimate(number, estimate)
         if report:

@@ -46,6 +46,8 @@ def test_lands_on_the_chain(right):
     assert found.value == pytest.approx(chain.values(right)[1], abs=0.05)
     assert found.extras["fallback"] < 0.01
     check_risk(found, chain, right)
+    apart = chain.values(right)[1] - chain.values(0.5)[1]  # the log's, and that of actions at random
+    assert found.signs["differ"] * found.signs["scale"] == pytest.approx(apart, abs=0.1)
     for replay in found.extras["replays"]:  # step by step, since chance plays a part; what ended counts up to there
         assert replay["predicted"] == pytest.approx(replay["logged"], abs=0.1)
         assert not replay["open_loop"]

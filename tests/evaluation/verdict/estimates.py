@@ -4,7 +4,7 @@ from ropeval.evaluation.result import Estimate, Interval
 
 CALM = {"scale": 10.0, "spread": 0.01, "moved": 0.3, "beyond": 0.0, "outside": 0.05, "episodes": 100.0, "lost": 0.0}
 FAMILIES = {"mean-return": "baselines", "fqe": "fitted Q", "fqe-clip": "fitted Q"}
-SURE = {"support": 0.99, "fallback": 0.0, "apart": 0.2}
+SURE = {"support": 0.99, "fallback": 0.0, "apart": 0.2, "differ": 1.0}
 
 
 def estimate(method, value, policy="new", **signs):

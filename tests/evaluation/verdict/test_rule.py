@@ -47,7 +47,7 @@ def test_limits_by_reason_are_no_part_of_the_table_that_is_fitted():
 def test_the_frozen_table_is_whole():
     """Every kind has its limits in order, every limit has its words, every word its measured error."""
     found = table()
-    assert {"simulator", "among", "beside", "beside-among", "alone", "weights"} == set(found.limits)
+    assert {"simulator", "beside", "alone", "weights"} == set(found.limits)
     for limits in found.limits.values():
         assert all(one.harmless <= one.guess for one in limits.values())
         assert all(reason(name, 0.5) for name in limits)

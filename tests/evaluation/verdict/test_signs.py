@@ -52,6 +52,20 @@ def test_signs_that_a_method_does_not_have_are_left_out(evidence):
     assert read_signs(weighted, said(0.3))["weight"] == 0.5
 
 
+def test_a_policy_alone_is_set_beside_the_log_and_actions_at_random(evidence):
+    earned = Earned(evidence.problem.log)
+    value = earned.mean + 0.2 * earned.scale
+
+    def differ(at_random, **given):
+        seen = replace(evidence, estimated=replace(evidence.estimated, at_random=at_random))
+        return read_signs(seen, said(value), **given).get("differ")
+
+    assert differ(lambda: earned.mean - 0.3 * earned.scale, alone=True) == pytest.approx(0.5)
+    assert differ(lambda: earned.mean, alone=True) == pytest.approx(0.2)
+    assert differ(None, alone=True) is None
+    assert differ(lambda: pytest.fail("it takes time, and nobody needs it")) is None
+
+
 def test_training_that_was_too_short_is_a_sign_unless_weights_mend_it(evidence):
     def short(backups):
         seen = replace(evidence, estimated=replace(evidence.estimated, backups=backups))

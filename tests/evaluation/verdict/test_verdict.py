@@ -24,7 +24,7 @@ def test_the_reason_names_the_worst_sign():
 
 
 def test_others_are_as_good_as_they_agree_with_it():
-    limits = table().limits["beside"]["contradicted"]
+    limits = table().limits["beside"]["disputed"]
     near, between, far = 5.0, 5.0 + 10.0 * (limits.harmless + limits.guess) / 2.0, 5.0 + 10.0 * (limits.guess + 0.1)
     found = words(world(5.0), estimate("fqe", near), estimate("fqe-clip", between), estimate("mean-return", far))
     assert found == ["supported", "supported", "partly", "guess"]
@@ -114,11 +114,23 @@ def test_observations_that_are_not_the_whole_state_support_nothing():
 
 def test_what_policies_differ_by_is_their_range_with_the_log_and_at_most_the_scale():
     """By the simulator; `moved` is how far each is from what the log earned, as a share of the scale, 10."""
-    assert policies_differ_by([world(5.0)]) is None
+    assert policies_differ_by([]) is None
     assert policies_differ_by([world(5.0, moved=0.1), world(7.0, moved=0.1)]) == pytest.approx(2.0)  # the log: 6
     assert policies_differ_by([world(5.0, moved=0.1), world(7.0, moved=0.3)]) == pytest.approx(3.0)  # the log: 4
     assert policies_differ_by([world(5.0, moved=1.0), world(25.0, moved=1.0)]) == pytest.approx(10.0)
     assert policies_differ_by([world(5.0, moved=0.0), world(5.0, moved=0.0)]) > 0.0
+
+
+def test_a_single_policy_is_measured_by_what_it_the_log_and_actions_at_random_differ_by():
+    assert policies_differ_by([world(5.0, differ=0.4)]) == pytest.approx(4.0)
+    assert policies_differ_by([world(5.0, differ=7.0)]) == pytest.approx(10.0)
+    assert policies_differ_by([world(5.0, differ=0.0)]) > 0.0
+    earlier = world(5.0, moved=0.2)
+    earlier.signs.pop("differ")
+    assert policies_differ_by([earlier]) == pytest.approx(2.0)
+    assert words(world(5.0, spread=0.03, differ=1.0)) == ["supported"]
+    assert words(world(5.0, spread=0.03, differ=0.1)) == ["partly"]
+    assert words(world(5.0, spread=0.03, differ=0.02)) == ["guess"]
 
 
 def test_luck_that_stretches_the_scale_makes_nothing_look_near():
@@ -127,18 +139,19 @@ def test_luck_that_stretches_the_scale_makes_nothing_look_near():
     pair = [world(5.0, spread=0.0005, **lucky), world(15.0, policy="other", spread=0.002, **lucky)]
     beside = [estimate("fqe", 5.4, **lucky), estimate("fqe-clip", 6.0, **lucky), estimate("lspe", 8.0, **lucky)]
     assert words(*pair, *beside) == ["supported", "partly", "supported", "partly", "guess"]
-    assert words(pair[0], *beside) == ["supported"] * 4  # of one policy there is only the scale
+    alone = world(5.0, spread=0.0005, differ=0.01, **lucky)  # actions at random are 10 away
+    assert words(alone, *beside) == ["supported", "supported", "partly", "guess"]
     told = give_verdicts([*pair, *beside])
-    assert told[1].verdict.reason == "resampled logs differ by 20% of what the judged policies differ by"
-    assert told[4].verdict.reason == "the simulator says otherwise (30% of what the judged policies differ by)"
+    assert told[1].verdict.reason == "resampled logs differ by 20% of what policies differ by"
+    assert told[4].verdict.reason == "the simulator says otherwise (30% of what policies differ by)"
 
 
 def test_among_policies_the_expected_error_is_a_share_of_what_they_differ_by():
     calm = {"scale": 1000.0, "moved": 0.05, "spread": 0.001}
     pair = [world(5.0, **calm), world(105.0, policy="other", **calm)]
     told = give_verdicts([pair[0], pair[1], estimate("fqe", 5.0, scale=1000.0)])
-    among, beside = (table().expected[kind]["supported"] for kind in ("among", "beside-among"))
-    assert told[0].verdict.error == pytest.approx(among.scale * 100.0)
+    own, beside = (table().expected[kind]["supported"] for kind in ("simulator", "beside"))
+    assert told[0].verdict.error == pytest.approx(own.scale * 100.0)
     assert told[2].verdict.error == pytest.approx(beside.scale * 100.0)
 
 
@@ -150,4 +163,4 @@ def test_weights_by_which_few_episodes_decide_are_a_guess_unless_a_simulator_say
     assert told.verdict.reason.startswith("77 episodes' worth of weights decide everything")
     assert words(estimate("wis", 5.0, spread=0.001, episodes=500.0, effective=77.0, weight=0.94)) == ["partly"]
     assert words(world(5.0), few) == ["supported", "supported"]
-    assert words(world(5.4), few) == ["supported", "partly"]
+    assert words(world(6.0), few) == ["supported", "partly"]

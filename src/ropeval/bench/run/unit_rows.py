@@ -55,7 +55,7 @@ def resampled_row(study: Study, unit: Unit, method: Method, fitted: Fitted, run:
         "diverged": int(said.diverged.sum()),
         "left_out": int(said.left_out.sum()),
         "spread": spread,
-        "signs": read_signs(evidence, said),
+        "signs": read_signs(evidence, said, alone=True),
     }
     return [
         _member(study, unit, 0)

@@ -35,6 +35,7 @@ from ropeval.estimators.world.rollouts import Rollouts, roll_out
 from ropeval.estimators.world.support import Answer, answer
 from ropeval.learning.engine import Run
 from ropeval.learning.resample import Counts
+from ropeval.policies.uniform import UniformPolicy
 from ropeval.runtime import sized_for
 from ropeval.settings import PartConfig
 
@@ -43,6 +44,7 @@ LEAST_STEPS = 1_000
 LARGEST = {"cpu": Sizes(12_000, 256, 256, 2, 0, 0), "gpu": Sizes(60_000, 512, 512, 3, 0, 0)}
 ROLLOUTS = {"cpu": (128, 256), "gpu": (256, 1024)}  # where nothing is left to chance, and where something is
 SHORT = 128  # steps: where episodes are over sooner, there are more rollouts for the same work, but
+AT_RANDOM = 64  # rollouts of uniform actions, which only tell how far apart policies lie
 MOST_OFTEN = 4  # times as many at most, since a policy may live longer than the log
 REMEMBERS = 0.6  # correlation of surprises in a row, beyond which they are no noise: as `BY_REASON` of verdicts
 FORETOLD = 0.01  # of surprises, by the row before, beyond which the state is not whole: likewise
@@ -102,6 +104,7 @@ def estimate(problem: Problem, config: WorldConfig, run: Run, world: World) -> E
         extras={**about(world, said), **more},
         returns=returns,
         among=partial(_among, problem, replace(run, report=None), config, world, starts),
+        at_random=partial(_at_random, problem, replace(run, report=None), config, world) if any_sound else None,
     )
 
 
@@ -114,6 +117,15 @@ def _among(
     _, found = lived(problem, config, run, world, np.where(some[:, None], own, held[None]))
     said = answer(found, world.good, config.doubt, problem.horizon)
     return Estimated(np.where(some[:-1], said.members, np.nan), value=said.value if world.good.any() else None)
+
+
+def _at_random(problem: Problem, run: Run, config: WorldConfig, world: World) -> float:
+    """What actions without regard to the state earn in the simulator. Where the log does not speak of them this is a
+    guess, but for telling how far apart policies lie the log's own value would be no better one."""
+    uniform = problem.log.problem(UniformPolicy())
+    few = config.model_copy(update={"rollouts": AT_RANDOM})
+    _, found = lived(uniform, few, run, world, initial_counts(uniform, run))
+    return answer(found, world.good, config.doubt, problem.horizon).simulated
 
 
 def lived(

@@ -3,7 +3,7 @@
 An estimate is `supported` where no sign is larger than its first limit, a `guess` where one is larger than its second,
 `partly` in between. Which signs are looked at depends on who speaks:
 
-simulator   what the log shows of the policy's life in it: 1 − support, fallback, spread, beyond, outside
+simulator   what the log shows of the policy's life in it: 1 − support, fallback, blurred, beyond, outside
 beside      any other method, where a simulator was asked about the same policy: how far the two are apart. No method
             knows more than the log shows, so its verdict is never better than that of the simulator
 alone       a method that learned q, and no simulator to compare it with: spread, outside, beyond, lost. Never better
@@ -12,9 +12,8 @@ weights     importance weights, likewise: spread, how few episodes count (1/√e
             from 1, where it should be (|log weight|)
 blind       ignores the policy: a guess, unless a simulator says the same
 
-Where simulators judged at least two policies, lengths are measured by what these differ by (`verdict.py`), which luck
-does not stretch: `among`, a simulator, reads `blurred` in place of spread, and `beside-among` reads `disputed` in place
-of the distance in units of the log's scale. A single policy has but the log's scale.
+Where there is a simulator, lengths are measured by what policies differ by (`verdict.py`), which luck does not stretch:
+`blurred` is the spread in these units, and `disputed` the distance from the simulator.
 
 `weights` with a severe finding (few episodes decide everything) are a guess, whatever their other signs are: of 193
 such dev cases of importance sampling 41 were within a tenth of the range, 108 off by three. Beside a simulator the
@@ -43,14 +42,14 @@ from typing import Literal, NamedTuple
 
 Word = Literal["supported", "partly", "guess"]
 WORDS: tuple[Word, ...] = ("supported", "partly", "guess")  # best first
-Kind = Literal["simulator", "among", "beside", "beside-among", "alone", "weights", "blind"]
+Kind = Literal["simulator", "beside", "alone", "weights", "blind"]
 BEST: dict[Kind, Word] = {"alone": "partly", "weights": "partly", "blind": "guess"}  # what nothing can lift it above
 
 SAID: dict[str, Callable[[float], str]] = {
     "unsupported": lambda x: f"the log shows only {1.0 - x:.0%} of what the policy would do",
     "fallback": lambda x: f"{x:.0%} of the number is what the log itself earned",
     "spread": lambda x: f"resampled logs differ by {x:.0%} of what returns in the log differ by",
-    "blurred": lambda x: f"resampled logs differ by {x:.0%} of what the judged policies differ by",
+    "blurred": lambda x: f"resampled logs differ by {x:.0%} of what policies differ by",
     "beyond": lambda _: "it lies beyond everything that the log ever earned",
     "outside": lambda x: f"{x:.0%} of the policy's actions are unlike all logged ones",
     "memory": lambda _: "the observations are not the whole state, or the simulator has not learned it",
@@ -59,8 +58,7 @@ SAID: dict[str, Callable[[float], str]] = {
     "few": lambda x: f"the weights leave no more than {x**-2.0:.0f} episodes' worth",
     "unlike": lambda x: f"the mean weight, which should be 1, is off by a factor of {exp(x):.2g}",
     "short": lambda x: f"training was too short: about {x:.0%} of what counts cannot have been learned",
-    "contradicted": lambda x: f"the simulator says otherwise ({x:.0%} of what returns in the log differ by)",
-    "disputed": lambda x: f"the simulator says otherwise ({x:.0%} of what the judged policies differ by)",
+    "disputed": lambda x: f"the simulator says otherwise ({x:.0%} of what policies differ by)",
     "decided": lambda x: f"{x:.0f} episodes' worth of weights decide everything",
 }
 

@@ -8,6 +8,8 @@ outside     share of the policy's actions in logged states that are unlike all l
 episodes    how many the log has
 lost        share of the members that diverged or cannot be right
 effective   effective number of episodes behind importance weights, and `weight`, the mean weight, which should be 1
+differ      how far apart it, what the log earned and, by the same simulator, actions at random lie, as a share: what
+            policies differ by, as far as can be told where only one is judged
 support, fallback, apart    of a simulator (`estimators/world/support.py`), and
 short       share of what counts that cannot have been learned, since training was too short (`about_training.py`)
 memory      how far what surprised it at one step foretells what surprises it at the next: what no state shows
@@ -24,13 +26,14 @@ import numpy as np
 from ropeval.evaluation.conclude import Conclusion
 from ropeval.evaluation.diagnosis.about_training import mended, shortness
 from ropeval.evaluation.diagnosis.evidence import Evidence
-from ropeval.evaluation.earned import earned_by
+from ropeval.evaluation.earned import Earned, earned_by
 
 Signs = dict[str, float]
 REPLAYED = (10, 50)  # steps
 
 
-def read_signs(e: Evidence, said: Conclusion) -> Signs:
+def read_signs(e: Evidence, said: Conclusion, alone: bool = False) -> Signs:
+    """`alone`: no other policy is judged, by which lengths could be measured."""
     if said.value is None:
         return {}
     earned = earned_by(e.problem.log)
@@ -46,8 +49,16 @@ def read_signs(e: Evidence, said: Conclusion) -> Signs:
         "short": None if (short := shortness(e)) is None or mended(e) else short.share,
         **_weights(e),
         **_simulator(e.estimated.extras),
+        "differ": _differ(e, said.value, earned) if alone else None,
     }
     return {name: float(value) for name, value in signs.items() if value is not None and np.isfinite(value)}
+
+
+def _differ(e: Evidence, value: float, earned: Earned) -> float | None:
+    if e.estimated.at_random is None:
+        return None
+    lie = (value, earned.mean, e.estimated.at_random())
+    return (max(lie) - min(lie)) / earned.scale
 
 
 def _weights(e: Evidence) -> dict[str, float | None]:

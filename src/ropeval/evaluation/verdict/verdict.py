@@ -2,7 +2,8 @@
 
 Lengths are measured by what policies differ by: the range of the simulator's values of all judged policies and of what
 the log itself earned, but no more than the log's scale. Where luck moves returns, or episodes explode, the scale is
-many times that, and everything looks near. Of one policy there is no range, and the scale has to do.
+many times that, and everything looks near. A single policy is set beside one that anybody could deploy, actions at
+random: the sign `differ` has what it, the log and that policy differ by.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,9 +28,7 @@ from ropeval.evaluation.verdict.rule import (
 LEAST = 1e-12  # weights may all be 0
 CLEAR: dict[Kind, str] = {
     "simulator": "the log shows what the policy would do, and all members of the simulator agree on it",
-    "among": "the log shows what the policy would do, and all members of the simulator agree on it",
     "beside": "a simulator that the log supports says the same",
-    "beside-among": "a simulator that the log supports says the same",
     "alone": "no trained simulator stands beside it; run world, too",
     "weights": "no trained simulator stands beside it; run world, too",
     "blind": "it ignores the policy",
@@ -47,12 +46,15 @@ def give_verdicts(estimates: Sequence[Estimate]) -> list[Estimate]:
 
 
 def policies_differ_by(simulators: Sequence[Estimate]) -> float | None:
-    """In rewards, of one simulator per policy; None where fewer than two policies were judged."""
-    if len(simulators) < 2:
+    """In rewards, of one simulator per policy; None where there is none."""
+    if not simulators:
         return None
+    scale = simulators[0].signs["scale"]
+    if len(simulators) == 1:
+        signs = simulators[0].signs
+        return scale * min(1.0, max(signs.get("differ", signs["moved"]), LEAST))
     values = [one.value for one in simulators if one.value is not None]
     from_log = max(one.signs["moved"] * one.signs["scale"] for one in simulators)
-    scale = simulators[0].signs["scale"]
     return min(scale, max(max(values) - min(values), from_log, LEAST * scale))
 
 
@@ -82,7 +84,7 @@ def verdict_on(estimate: Estimate, simulator: Estimate | None, differ: float | N
 
 def yardstick(kind: Kind, estimate: Estimate, differ: float | None) -> float:
     """What lengths are measured by, in rewards."""
-    return differ if differ is not None and kind in ("among", "beside-among") else estimate.signs["scale"]
+    return differ if differ is not None and kind in ("simulator", "beside") else estimate.signs["scale"]
 
 
 def _half(estimate: Estimate) -> float:
@@ -95,19 +97,17 @@ def look(estimate: Estimate, simulator: Estimate | None, differ: float | None = 
     if "support" in estimate.signs:
         return _own(estimate, differ)
     if simulator is not None:
-        kind: Kind = "beside" if differ is None else "beside-among"
         seen = read(estimate.signs) | distances(estimate, simulator, differ)
-        own = judge(seen, BY_REASON | table().limits[kind])
+        own = judge(seen, BY_REASON | table().limits["beside"])
         bound = _own(simulator, differ)[1].word
-        return kind, own._replace(word=worse(own.word, bound))
-    kind = "blind" if estimate.family == BASELINES else "weights" if "effective" in estimate.signs else "alone"
+        return "beside", own._replace(word=worse(own.word, bound))
+    kind: Kind = "blind" if estimate.family == BASELINES else "weights" if "effective" in estimate.signs else "alone"
     judged = _judge(kind, read(estimate.signs))
     return kind, _decided_by_few(judged) if kind == "weights" and _few_decide(estimate.signs) else judged
 
 
 def _own(simulator: Estimate, differ: float | None) -> tuple[Kind, Judged]:
-    kind: Kind = "simulator" if differ is None else "among"
-    return kind, _judge(kind, read(simulator.signs, differ))
+    return "simulator", _judge("simulator", read(simulator.signs, differ))
 
 
 def _few_decide(signs: Mapping[str, float]) -> bool:
@@ -123,16 +123,11 @@ def _decided_by_few(judged: Judged) -> Judged:
 
 def distances(estimate: Estimate, simulator: Estimate | None, differ: float | None) -> dict[str, float]:
     """From the simulator, by the names of the rule."""
-    if simulator is None:
+    if simulator is None or differ is None:
         return {}
-    off = apart(estimate, simulator)
-    return {"contradicted": off} | ({} if differ is None else {"disputed": off * simulator.signs["scale"] / differ})
-
-
-def apart(estimate: Estimate, simulator: Estimate) -> float:
     assert estimate.value is not None
     assert simulator.value is not None
-    return abs(estimate.value - simulator.value) / simulator.signs["scale"]
+    return {"disputed": abs(estimate.value - simulator.value) / differ}
 
 
 def _judge(kind: Kind, signs: Mapping[str, float]) -> Judged:
