@@ -57,7 +57,8 @@ def test_a_policy_alone_is_set_beside_the_log_and_actions_at_random(evidence):
     value = earned.mean + 0.2 * earned.scale
 
     def differ(at_random, **given):
-        seen = replace(evidence, estimated=replace(evidence.estimated, at_random=at_random))
+        told = {"log_value": earned.mean}
+        seen = replace(evidence, estimated=replace(evidence.estimated, at_random=at_random, extras=told))
         return read_signs(seen, said(value), **given).get("differ")
 
     assert differ(lambda: earned.mean - 0.3 * earned.scale, alone=True) == pytest.approx(0.5)

@@ -23,10 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from ropeval.estimators.estimator import Estimated
 from ropeval.evaluation.conclude import Conclusion
 from ropeval.evaluation.diagnosis.about_training import mended, shortness
 from ropeval.evaluation.diagnosis.evidence import Evidence
-from ropeval.evaluation.earned import Earned, earned_by
+from ropeval.evaluation.earned import earned_by
 
 Signs = dict[str, float]
 REPLAYED = (10, 50)  # steps
@@ -49,16 +50,17 @@ def read_signs(e: Evidence, said: Conclusion, alone: bool = False) -> Signs:
         "short": None if (short := shortness(e)) is None or mended(e) else short.share,
         **_weights(e),
         **_simulator(e.estimated.extras),
-        "differ": _differ(e, said.value, earned) if alone else None,
+        "differ": _differ(e.estimated, said.value, earned.scale) if alone else None,
     }
     return {name: float(value) for name, value in signs.items() if value is not None and np.isfinite(value)}
 
 
-def _differ(e: Evidence, value: float, earned: Earned) -> float | None:
-    if e.estimated.at_random is None:
+def _differ(estimated: Estimated, value: float, scale: float) -> float | None:
+    """The log by the simulator's V_b: what was earned until episodes were cut off is less, whoever acts."""
+    if estimated.at_random is None:
         return None
-    lie = (value, earned.mean, e.estimated.at_random())
-    return (max(lie) - min(lie)) / earned.scale
+    lie = (value, estimated.extras["log_value"], estimated.at_random())
+    return (max(lie) - min(lie)) / scale
 
 
 def _weights(e: Evidence) -> dict[str, float | None]:
