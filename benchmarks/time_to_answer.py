@@ -45,7 +45,7 @@ FUNCTIONS: dict[str, Part] = {  # what is timed -> where it counts
     "ropeval.data.transitions:lay_out": "to the device",
     "ropeval.learning.arrangements:Vectorised.__init__": "to the device",
     "ropeval.learning.engine:train": _stage,
-    "ropeval.learning.engine:first_chunk": _stage,  # to compile early
+    "ropeval.learning.rehearse:first_chunk": _stage,  # to compile early
     "ropeval.learning.checkpoint:Checkpoint.save": "checkpoints",
     "ropeval.learning.prepare:prepared": "preparing, or waiting until it is prepared",
     "ropeval.estimators.world.units:make_units": "looking at the log",

@@ -49,7 +49,7 @@ def test_one_program_serves_all_states(problem):
     arrange.chunks(arrange.blank(), 0, 3, lambda share: None)
     state, _ = arrange.chunks(arrange.init(), 0, 3, lambda share: None)
     state, _ = arrange.chunks(state, 3, 3, lambda share: None)
-    arrange.chunks(arrange.unstack(jax.tree.map(np.asarray, state)), 6, 3, lambda share: None)
+    arrange.chunks(arrange.unstack([jax.tree.map(np.asarray, state)]), 6, 3, lambda share: None)
     assert program._cache_size() == before + 1
 
 

@@ -1,16 +1,24 @@
 """The training loop: bits that do not depend on chunks, members, arrangement or interruptions."""
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from unittest.mock import Mock
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from ropeval.data import Log
 from ropeval.encoders import ENCODERS
 from ropeval.estimators import ESTIMATORS, fqe
-from ropeval.learning import engine
+from ropeval.learning import arrangements, engine
 from ropeval.learning.checkpoint import Checkpoint
+from ropeval.learning.company import Company
 from ropeval.learning.engine import Learner, Run, member_keys, train
-from tests.learning.small import FQE, ROPE, lq_problem
+from ropeval.learning.resample import Resamples
+from tests.learning.small import DRAWS, EPISODES, FQE, ROPE, lq_problem
+from tests.problems import LinearQuadratic
 
 pytestmark = pytest.mark.training
 
@@ -113,3 +121,80 @@ def test_progress_never_goes_back_and_ends_at_one(problem):
     estimates(problem, Run(member_keys(0, 3), report=lambda stage, fraction: seen.append(fraction)))
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
+
+
+class TestSeveralPoliciesTogether:
+    """In one program where it is the same one, as on an accelerator; each comes to what it comes to alone."""
+
+    @pytest.fixture
+    def problems(self):
+        lq = LinearQuadratic()
+        log = Log(lq.log(EPISODES), 0.9)
+        return [log.problem(lq.policy(gain), draws=DRAWS) for gain in (0.3, 0.5, 0.7)]
+
+    @staticmethod
+    def fitted(problems, method, run):
+        """Every problem in a thread of its own, with its own run."""
+        company = Company(len(problems))
+
+        def one(place):
+            with company.seat(place) as seat:
+                own = replace(run(place), arrangement="vectorised", seat=seat)
+                problem = problems[place]
+                if method == "rope":
+                    problem = replace(problem, features=ENCODERS["rope"](problem, ROPE, own).transitions)
+                return ESTIMATORS["fqe"](problem, FQE, own)
+
+        with ThreadPoolExecutor(len(problems)) as pool:
+            return list(pool.map(one, range(len(problems))))
+
+    @pytest.mark.parametrize("method", ["fqe", "rope"])
+    def test_they_agree_with_each_alone(self, problems, method):
+        def run(place):
+            return Run(member_keys(0, 2), resamples=Resamples(0, EPISODES))
+
+        joined = self.fitted(problems, method, run)
+        for problem, found in zip(problems, joined, strict=True):
+            (alone,) = self.fitted([problem], method, run)
+            np.testing.assert_allclose(found.values, alone.values, rtol=2e-3, atol=2e-3)
+            np.testing.assert_allclose(
+                found.trained[0].curves["loss"], alone.trained[0].curves["loss"], rtol=5e-2, atol=1e-4
+            )
+        assert len({value for found in joined for value in found.values}) == 6
+
+    def test_they_are_one_program_and_share_the_log(self, problems, monkeypatch):
+        program = Mock(wraps=arrangements._chunk_of_runs)
+        monkeypatch.setattr(arrangements, "_chunk_of_runs", program)
+        self.fitted(problems, "fqe", lambda place: Run(member_keys(0, 2)))
+        _, length, _, _, keys, *_, (transitions, _) = program.call_args.args
+        assert program.call_count * length == FQE.steps
+        assert keys.shape == (3, 2)
+        assert transitions.rows.x is problems[0].transitions.rows.x
+        assert transitions.rows.next_x.shape[0] == 3
+
+    def test_one_with_other_draws_or_further_on_trains_by_itself(self, problems, tmp_path):
+        """The first has half of its training behind it, the last draws another number of actions."""
+        halfway = FQE.model_copy(update={"steps": 30})
+        checkpoints = [Checkpoint(tmp_path / str(place), "x") for place in range(3)]
+        ESTIMATORS["fqe"](problems[0], halfway, Run(member_keys(0, 2), checkpoint=checkpoints[0]))
+        lq = LinearQuadratic()
+        others = [*problems[:2], problems[0].log.problem(lq.policy(0.7), draws=5)]
+        found = self.fitted(others, "fqe", lambda place: Run(member_keys(0, 2), checkpoint=checkpoints[place]))
+        for problem, one in zip(others, found, strict=True):
+            (alone,) = self.fitted([problem], "fqe", lambda place: Run(member_keys(0, 2)))
+            np.testing.assert_allclose(one.values, alone.values, rtol=2e-3, atol=2e-3)
+
+    def test_interrupted_together_they_go_on_to_the_same_bits(self, problems, tmp_path):
+        def run(place, report=None):
+            return Run(member_keys(0, 2), report, checkpoint=Checkpoint(tmp_path / str(place), "x"))
+
+        def stop(stage, fraction):
+            if fraction >= 0.5:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            self.fitted(problems, "fqe", lambda place: run(place, stop))
+        assert len(list(tmp_path.glob("*/fqe.npz"))) == 3
+        whole = self.fitted(problems, "fqe", lambda place: Run(member_keys(0, 2)))
+        for one, other in zip(self.fitted(problems, "fqe", run), whole, strict=True):
+            np.testing.assert_array_equal(one.values, other.values)

@@ -10,7 +10,7 @@ mean over the drawn actions of π_e, and γ is 0 on terminated steps. The compan
 """
 
 import math
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -24,6 +24,7 @@ from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.encoders.encoder import Encoded, Encoder
 from ropeval.encoders.similarity import Dim, feature_curves, output_dim
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
+from ropeval.learning.learner import made_once
 from ropeval.learning.networks import MLP
 from ropeval.settings import PartConfig
 
@@ -88,7 +89,7 @@ def completeness(phi: MLP, model: Array, row: Rows) -> Array:
     return jnp.sum((model @ phi(row.x) - jnp.append(following, row.reward)) ** 2)
 
 
-@lru_cache(maxsize=64)
+@made_once
 def make_learner(config: BcrlConfig, inputs: int, dim: int, gamma: float, scale: float, block: int) -> Learner:
     """`scale`: the unit that rewards are trained in; `block`: steps before M and φ change turns."""
     phi_transform = optax.chain(optax.clip_by_global_norm(config.gradient_norm), optax.scale_by_adam())

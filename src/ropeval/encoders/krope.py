@@ -13,7 +13,6 @@ The next pair of a row that terminated has the features 0, as it has for `lspe`:
 kernel would not hold. φ has a linear head: k(x, x) is of the order 1/(1−γ), and a bounded head could not express it.
 """
 
-from functools import lru_cache
 from typing import Any
 
 import jax
@@ -26,6 +25,7 @@ from ropeval.data import Problem, Rows, Transitions, expected
 from ropeval.encoders.encoder import Encoded, Encoder
 from ropeval.encoders.similarity import PAPER, Dim, feature_curves, output_dim
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
+from ropeval.learning.learner import made_once
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import Learned, descending, huber
 from ropeval.settings import PartConfig
@@ -44,7 +44,7 @@ class KropeConfig(PartConfig):
     gradient_clip: PositiveFloat = 1.0
 
 
-@lru_cache(maxsize=64)
+@made_once
 def make_learner(config: KropeConfig, inputs: int, dim: int, gamma: float) -> Learner:
     """Rewards are given in units of r_max − r_min."""
 

@@ -18,7 +18,7 @@ As in the authors' code, and unlike everywhere else here, termination does not c
 """
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 import equinox as eqx
@@ -33,6 +33,7 @@ from ropeval.arrays import AnyFloats
 from ropeval.data import Problem, Rows, Transitions
 from ropeval.encoders.encoder import Encoded
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
+from ropeval.learning.learner import made_once
 from ropeval.learning.networks import MLP, Norm, Precision
 from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
@@ -170,7 +171,7 @@ class State(NamedTuple):
         return Sized(self.learned.target, self.used)
 
 
-@lru_cache(maxsize=64)
+@made_once
 def make_learner(config: SimilarityConfig, inputs: int, dim: int, gamma: float, next_pair: NextPair) -> Learner:
     """`dim` is the size of the largest encoding among the members; `hyper["dim"]` is each member's own."""
     transform = adamw(config.gradient_clip, config.weight_decay)

@@ -17,7 +17,7 @@ a network that has learned the log by heart makes the logged actions too likely,
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Literal
 
 import equinox as eqx
@@ -30,6 +30,7 @@ from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 from ropeval.arrays import Booleans, Floats, Integers, Singles
 from ropeval.data import Log, Rows, Transitions
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
+from ropeval.learning.learner import made_once
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import Learned, descending
 from ropeval.settings import PartConfig
@@ -119,12 +120,12 @@ def log_density(net: MLP, x: Array, size: int, discrete: bool) -> Array:
     return (-0.5 * ((outcome - shift) * jnp.exp(-log_std)) ** 2 - log_std - 0.5 * np.log(2 * np.pi)).sum()
 
 
-@lru_cache(maxsize=64)
+@made_once
 def density_of(size: int, discrete: bool) -> Callable[[MLP, Array], Array]:
     return partial(log_density, size=size, discrete=discrete)
 
 
-@lru_cache(maxsize=64)
+@made_once
 def make_learner(config: BehaviourConfig, size: int, actions: int, discrete: bool) -> Learner:
     """`size`: of a state; `actions`: how many there are (discrete), or the length of one."""
     density = jax.vmap(density_of(size, discrete), in_axes=(None, 0))

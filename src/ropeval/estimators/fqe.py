@@ -19,7 +19,7 @@ names that the paper's tables use:
 """
 
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -36,6 +36,7 @@ from ropeval.data.bounds import value_bounds
 from ropeval.estimators.estimator import Backups, Estimated, Estimator, averaged
 from ropeval.estimators.fitted_q import FittedQ, Value
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
+from ropeval.learning.learner import made_once
 from ropeval.learning.networks import MLP, Precision
 from ropeval.learning.optimise import Learned, Loss, descending, huber
 from ropeval.settings import PartConfig
@@ -145,7 +146,7 @@ def reach(left: Array, gamma: float) -> Array:
     return left * 1.0 if gamma == 1.0 else (1.0 - gamma**left) / (1.0 - gamma)
 
 
-@lru_cache(maxsize=64)
+@made_once
 def value_function(gamma: float, horizon: int | None = None) -> Value:
     """Of a network, or of a `Timed` one where there is a horizon."""
     if horizon is None:
@@ -153,7 +154,7 @@ def value_function(gamma: float, horizon: int | None = None) -> Value:
     return lambda model, x: timed_value(model.q, x, model.left, gamma, horizon)
 
 
-@lru_cache(maxsize=64)
+@made_once
 def make_learner(
     config: FQEConfig, dim: int, gamma: float, low: float = 0.0, high: float = 0.0, horizon: int | None = None
 ) -> Learner:

@@ -9,7 +9,7 @@ everything that was logged, and then that is said. Every histogram starts as tha
 """
 
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Annotated, NamedTuple
 
 import jax
@@ -25,6 +25,7 @@ from ropeval.estimators.fitted_q import Value
 from ropeval.estimators.fqe import FAMILY, FQEConfig, bootstrapped, reward_unit, td_learner, train_q
 from ropeval.estimators.world.log_returns import log_returns
 from ropeval.learning.engine import Hyper, Learner, Run
+from ropeval.learning.learner import made_once
 from ropeval.learning.networks import MLP
 
 SPREAD = 0.75  # σ in bins: each target is felt by about six of them
@@ -83,12 +84,12 @@ def mean_value(q: MLP, x: Float[Array, "*batch X"], low: float, high: float, bin
     return jax.nn.softmax(q(x)) @ centres(low, high, bins)
 
 
-@lru_cache(maxsize=64)
+@made_once
 def value_function(low: float, high: float, bins: int) -> Value:
     return partial(mean_value, low=low, high=high, bins=bins)
 
 
-@lru_cache(maxsize=64)
+@made_once
 def make_learner(config: FQEHLConfig, dim: int, spanned: Support) -> Learner:
     low, high, mean, std = spanned
     value = value_function(low, high, config.bins)

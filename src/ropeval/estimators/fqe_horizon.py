@@ -11,7 +11,7 @@ Where the question itself is about the first H steps, there are H heads, q̄_0 =
 """
 
 import math
-from functools import lru_cache, partial
+from functools import partial
 
 import jax.numpy as jnp
 from jax import Array
@@ -26,6 +26,7 @@ from ropeval.estimators.fqe import FAMILY, FQEConfig, clip_bounds, reach, reward
 from ropeval.estimators.log_value import STATES_HELD, LogValue, LogValueConfig, log_value
 from ropeval.estimators.world.prepared import LOG_VALUE, log_value_steps
 from ropeval.learning.engine import Hyper, Learner, Run
+from ropeval.learning.learner import made_once
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import huber
 
@@ -66,7 +67,7 @@ def some_head(values: Float[Array, "*batch H"], left: Array) -> Float[Array, "*b
     return jnp.where(left > 0, jnp.take(values, jnp.maximum(left - 1, 0), axis=-1), 0.0)
 
 
-@lru_cache(maxsize=64)
+@made_once
 def value_function(gamma: float, horizon: int | None = None) -> Value:
     """Of a network its last head; of a `Timed` one, where there is a horizon, that of the steps to go."""
     if horizon is None:
@@ -74,7 +75,7 @@ def value_function(gamma: float, horizon: int | None = None) -> Value:
     return lambda model, x: some_head(head_values(model.q, x, gamma, horizon), model.left)
 
 
-@lru_cache(maxsize=64)
+@made_once
 def make_learner(
     config: FQEHorizonConfig, dim: int, gamma: float, low: float = 0.0, high: float = 0.0, horizon: int | None = None
 ) -> Learner:

@@ -17,7 +17,7 @@ either policy is deterministic. They say so. π_b is the log's `log_probs`, or i
 """
 
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Annotated, Literal
 
 import jax
@@ -48,6 +48,7 @@ from ropeval.estimators.fqe import (
 )
 from ropeval.estimators.importance_weights import prepare
 from ropeval.learning.engine import Hyper, Learner, Run
+from ropeval.learning.learner import made_once
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import huber
 from ropeval.policies import Policy
@@ -84,7 +85,7 @@ def segment_returns(
     return jax.lax.scan(one, jnp.zeros_like(reward[0]), steps, reverse=True)[1]
 
 
-@lru_cache(maxsize=64)
+@made_once
 def make_learner(config: ReturnsConfig, dim: int, gamma: float, low: float = 0.0, high: float = 0.0) -> Learner:
     """The same for all three kinds: what tells them apart is the rows' `own` number, c of the step that comes after."""
     value = partial(action_value, gamma=gamma)

@@ -15,7 +15,6 @@ Where an episode is cut off, what π_e would have gone on to see is not in the l
 """
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
 import jax
@@ -35,6 +34,7 @@ from ropeval.estimators.importance import WPDIS, cut_off_note, weighted_per_deci
 from ropeval.estimators.importance_weights import Counts, Episodes, Weights, make_weights, prepare
 from ropeval.estimators.log_value import STATES_HELD
 from ropeval.learning.engine import Hyper, Learner, Run, Trained, train
+from ropeval.learning.learner import made_once
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import huber
 
@@ -60,7 +60,7 @@ def visited(w: MLP, x: Float[Array, "*batch S"]) -> Float[Array, "*batch"]:
     return jax.nn.softplus(score(w, x))
 
 
-@lru_cache(maxsize=64)
+@made_once
 def make_learner(config: SOPEConfig, states: int) -> Learner:
     """`reward`: 1 where an episode begins; `own`: the ratio of the step before, times γ, and 0 there."""
 

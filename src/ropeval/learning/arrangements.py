@@ -1,8 +1,9 @@
-"""How the members of a run are put on the machine: one core each, or all in one program. The numbers are the same."""
+"""How the members of a run are put on the machine: one core each, or all in one program; or several runs in one. The
+numbers are the same, but for the rounding of matrix products."""
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -15,12 +16,13 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ropeval.arrays import Singles
 from ropeval.data.transitions import Transitions
-from ropeval.learning.batches import draw_rows, gather, shown, step_keys
+from ropeval.learning.batches import draw_step, gather, shown
 from ropeval.learning.learner import Hyper, Learner, Metrics
 from ropeval.learning.resample import RowTable, table_axes
 from ropeval.runtime import RUNS_OFTEN, RUNS_ONCE, cores
 
 MOST_IN_A_ROW = 8  # chunks until members meet: nothing is saved or told of a curve before
+AHEAD = 1 << 22  # rows of a member that are drawn before its steps, at most
 
 
 def _train_chunk(
@@ -34,12 +36,16 @@ def _train_chunk(
     table: RowTable | None,
     member: Array | None = None,
 ) -> tuple[Any, Metrics]:
-    def step(state: Any, t: Array) -> tuple[Any, Metrics]:
-        draw, noise = step_keys(key, t)
-        index = draw_rows(transitions, table, learner.rows, draw, learner.segment)
+    # All steps' rows at once, where that is not too many: a loop of small programs would wait for each draw on a GPU.
+    ahead = length * learner.rows * learner.segment <= AHEAD
+    drawn = partial(draw_step, learner, transitions, table, key)
+
+    def step(state: Any, given: Any) -> tuple[Any, Metrics]:
+        index, noise = given if ahead else drawn(given)
         return learner.update(state, gather(transitions, index, member), noise, hyper)
 
-    state, metrics = jax.lax.scan(step, state, start + jnp.arange(length))
+    times = start + jnp.arange(length)
+    state, metrics = jax.lax.scan(step, state, jax.vmap(drawn)(times) if ahead else times)
     means = jax.tree.map(lambda values: values.mean(), metrics)
     return state, means | learner.probe(state, shown(transitions, member))
 
@@ -54,20 +60,18 @@ class Threads:
         self.tables = [None] * len(keys) if table is None else [table.of(i) for i in range(len(keys))]
         self._compiled: set[int] = set()  # lengths of chunks
 
-    def shapes(self) -> Any:
-        return jax.eval_shape(jax.vmap(self.learner.init), self.keys, self.hyper)
-
     def init(self) -> list[Any]:
         # One by one, since batched products round differently; not as one program, since compiling it takes longer.
         return [self.learner.init(*own) for own in self.members]
 
-    def unstack(self, state: Any) -> list[Any]:
-        """The states of the members one by one, as they are trained here."""
-        return _unstack(state)
+    def unstack(self, runs: Sequence[Any]) -> list[Any]:
+        """The states of the members one by one, as they are trained here; of the only run there is."""
+        (state,) = runs
+        return list(_unstack(state))
 
-    def stack(self, states: list[Any]) -> Any:
-        """All states in one tree that leads with the member axis, as everyone else sees them."""
-        return _stack(states)
+    def stack(self, states: list[Any]) -> list[Any]:
+        """Of every run (here one) all states in one tree that leads with the member axis, as others see them."""
+        return [_stack(states)]
 
     @property
     def in_a_row(self) -> int:
@@ -77,8 +81,8 @@ class Threads:
 
     def chunks(
         self, states: list[Any], start: int, length: int, done: Callable[[float], None], count: int = 1
-    ) -> tuple[list[Any], list[dict[str, Singles]]]:
-        """`count` chunks of every member, each as soon as a core is free; and what is seen after each."""
+    ) -> tuple[list[Any], list[list[dict[str, Singles]]]]:
+        """`count` chunks of every member, each as soon as a core is free; and what is seen of every run after each."""
         members = len(states)
         work = [(chunk, i) for chunk in range(count) for i in range(members)]
         begun: dict[tuple[int, int], Future[Any]] = {}
@@ -102,7 +106,7 @@ class Threads:
             pool.shutdown(wait=False, cancel_futures=True)
         seen = [[begun[chunk, i].result()[1] for i in range(members)] for chunk in range(count)]
         return [begun[count - 1, i].result()[0] for i in range(members)], [
-            {name: np.array([m[name] for m in metrics], np.float32) for name in metrics[0]} for metrics in seen
+            [{name: np.array([m[name] for m in metrics], np.float32) for name in metrics[0]}] for metrics in seen
         ]
 
     def chunk_of_one(self, i: int, state: Any, start: int, length: int) -> tuple[Any, Metrics]:
@@ -134,33 +138,74 @@ class Vectorised:
         )
         self.transitions, self.table = jax.device_put(placed, placement)
 
-    def shapes(self) -> Any:
-        return jax.eval_shape(jax.vmap(self.learner.init), self.keys, self.hyper)
-
     def init(self) -> Any:
         return _init_of_all(self.learner, self.keys, self.hyper)
 
     def blank(self) -> Any:
         """What is laid out as `init` gives it, and says nothing: to compile with."""
-        return self.unstack(jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), self.shapes()))
+        shapes = jax.eval_shape(jax.vmap(self.learner.init), self.keys, self.hyper)
+        return self.unstack([jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)])
 
-    def unstack(self, state: Any) -> Any:
+    def unstack(self, runs: Sequence[Any]) -> Any:
+        (state,) = runs
         return jax.device_put(state, self._split)
 
-    def stack(self, state: Any) -> Any:
-        return state
+    def stack(self, state: Any) -> list[Any]:
+        return [state]
 
     def chunks(
         self, state: Any, start: int, length: int, done: Callable[[float], None], count: int = 1
-    ) -> tuple[Any, list[dict[str, Singles]]]:
+    ) -> tuple[Any, list[list[dict[str, Singles]]]]:
         seen = []
         for begin in range(start, start + count * length, length):
             state, metrics = _chunk_of_all(
                 self.learner, length, state, self.keys, self.hyper, jnp.int32(begin), self.transitions, self.table
             )
-            seen.append({name: np.asarray(v) for name, v in metrics.items()})
+            seen.append([{name: np.asarray(v) for name, v in metrics.items()}])
             done(len(seen) / count)
         return state, seen
+
+
+class Together:
+    """Several runs of one learner, each on a log of its own, all members of all of them in one program: few members
+    alone leave most of a device idle. What the runs have in common, such as the logged pairs, lies there once."""
+
+    in_a_row = 1
+
+    def __init__(self, runs: Sequence[tuple[Learner, Transitions, Hyper, Array, RowTable | None]]):
+        self.learner = runs[0][0]
+        self._members = [(keys, hyper) for _, _, hyper, keys, _ in runs]
+        self.keys, self.hyper = _stack(self._members)
+        self._given, self._axes = _joined([(transitions, table) for _, transitions, _, _, table in runs])
+
+    def init(self) -> Any:
+        return _stack([_init_of_all(self.learner, *own) for own in self._members])
+
+    def unstack(self, states: Sequence[Any]) -> Any:
+        """In one tree that leads with an axis of runs."""
+        return _stack(list(states))
+
+    def stack(self, state: Any) -> list[Any]:
+        """Every run's own."""
+        return list(_unstack(state))
+
+    def chunks(
+        self, state: Any, start: int, length: int, done: Callable[[float], None], count: int = 1
+    ) -> tuple[Any, list[list[dict[str, Singles]]]]:
+        state, found = _chunk_of_runs(
+            self.learner, length, self._axes, state, self.keys, self.hyper, jnp.int32(start), self._given
+        )
+        seen = {name: np.asarray(values) for name, values in found.items()}  # [runs, M] each
+        done(1.0)
+        return state, [[{name: values[run] for name, values in seen.items()} for run in range(len(self.keys))]]
+
+
+def _joined(trees: Sequence[Any]) -> tuple[Any, tuple[int | None, ...]]:
+    """One tree of what several hold, and for each of its leaves the axis of the runs: None where all hold the same."""
+    leaves = list(zip(*map(jax.tree.leaves, trees), strict=True))
+    axes = tuple(None if all(one is own[0] for one in own) else 0 for own in leaves)
+    joined = [own[0] if axis is None else jnp.stack(own) for own, axis in zip(leaves, axes, strict=True)]
+    return jax.tree.unflatten(jax.tree.structure(trees[0]), joined), axes
 
 
 @partial(jax.jit, static_argnums=0, compiler_options=RUNS_ONCE)
@@ -183,8 +228,7 @@ def _stack(trees: list[Any]) -> Any:
 _chunk_of_one = jax.jit(_train_chunk, static_argnums=(0, 1))
 
 
-@partial(jax.jit, static_argnums=(0, 1), donate_argnums=2, compiler_options=RUNS_OFTEN)
-def _chunk_of_all(
+def _all_members(
     learner: Learner,
     length: int,
     state: Any,
@@ -197,3 +241,26 @@ def _chunk_of_all(
     one = partial(_train_chunk, learner, length)
     in_axes = (0, 0, 0, None, transitions.axes, table_axes(table))
     return jax.vmap(one, in_axes=in_axes)(state, keys, hyper, start, transitions, table)
+
+
+@partial(jax.jit, static_argnums=(0, 1), donate_argnums=2, compiler_options=RUNS_OFTEN)
+def _chunk_of_all(learner: Learner, length: int, state: Any, *given: Any) -> tuple[Any, Metrics]:
+    return _all_members(learner, length, state, *given)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=3, compiler_options=RUNS_OFTEN)
+def _chunk_of_runs(
+    learner: Learner,
+    length: int,
+    axes: tuple[int | None, ...],
+    state: Any,
+    keys: Array,
+    hyper: Hyper,
+    start: Array,
+    given: tuple[Transitions, RowTable | None],
+) -> tuple[Any, Metrics]:
+    def run(state: Any, keys: Array, hyper: Hyper, given: tuple[Transitions, RowTable | None]) -> tuple[Any, Metrics]:
+        return _all_members(learner, length, state, keys, hyper, start, *given)
+
+    of_given = jax.tree.unflatten(jax.tree.structure(given), axes)
+    return jax.vmap(run, in_axes=(0, 0, 0, of_given))(state, keys, hyper, given)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from ropeval.data.transitions import Rows, Transitions
+from ropeval.learning.learner import Learner
 from ropeval.learning.resample import RowTable
 
 
@@ -46,6 +47,14 @@ def gather(transitions: Transitions, index: Array, member: Array | None) -> Rows
 def encoded(batch: Rows, net: Any) -> Rows:
     """The same rows with the features that an encoder makes of theirs, if there is one."""
     return batch if net is None else batch._replace(x=net(batch.x), next_x=net(batch.next_x))
+
+
+def draw_step(
+    learner: Learner, transitions: Transitions, table: RowTable | None, key: Array, t: Array
+) -> tuple[Array, Array]:
+    """The rows that a member sees in step t, and what its learner may draw with."""
+    draw, noise = step_keys(key, t)
+    return draw_rows(transitions, table, learner.rows, draw, learner.segment), noise
 
 
 def step_keys(key: Array, t: Array) -> tuple[Array, Array]:

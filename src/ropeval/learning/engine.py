@@ -1,4 +1,4 @@
-"""The training loop: `scan` over steps, all members at once, in chunks.
+"""The training loop: `scan` over steps, all members at once, in chunks; of several policies together where they meet.
 
 After each chunk the engine records what the learner shows of itself and marks members that diverged; where members
 meet, it writes a checkpoint. Step t of a member depends only on that member's key, t and the data: not on the chunk
@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,13 +19,14 @@ from jax import Array
 from numpy.typing import NDArray
 
 from ropeval.data.transitions import Transitions
-from ropeval.learning.arrangements import Threads, Vectorised
+from ropeval.learning.arrangements import Threads, Together, Vectorised
 from ropeval.learning.checkpoint import Checkpoint, Snapshot
+from ropeval.learning.company import Seat
 from ropeval.learning.learner import Hyper, Learner, Metrics
-from ropeval.learning.resample import Counts, Resamples, row_table
+from ropeval.learning.resample import Counts, Resamples, RowTable, row_table
 from ropeval.learning.stream import Streamed
 
-__all__ = ["Hyper", "Learner", "Metrics", "Run", "Trained", "blank", "first_chunk", "member_keys", "train"]
+__all__ = ["Hyper", "Learner", "Metrics", "Order", "Run", "Trained", "chunk_length", "member_keys", "train"]
 Told = Callable[[str, float], None]  # (stage, fraction done)
 Aside = Callable[[Callable[[Told], Any]], None]  # calls what it is given on a thread of its own, with whom to tell
 MIN_CHUNK, MAX_CHUNK = 10, 1_000
@@ -51,6 +52,7 @@ class Run:
     resamples: Resamples | None = None  # member i learns from resample i; None: everyone from the log as it is
     part: str = ""  # the encoder or estimator at work
     aside: Aside | None = None  # None: no thread is to spare
+    seat: Seat | None = None  # among runs of other policies, which train what they can together with this one
 
     def of(self, part: str) -> "Run":
         return replace(self, part=part)
@@ -59,7 +61,7 @@ class Run:
         """Where a thread is to spare, call `work` on it with a run that saves nothing: what it compiles is there when
         this run comes to it. What it gives is for whoever lent the thread; what it raises, nobody hears."""
         if self.aside is not None:
-            alone = replace(self, checkpoint=None, shared=None, aside=None)
+            alone = replace(self, checkpoint=None, shared=None, aside=None, seat=None)
             self.aside(lambda told: work(replace(alone, report=told)))
 
     @property
@@ -126,77 +128,121 @@ def train(
     stage   what is trained, where the part itself trains more than one thing
     bound   the largest |estimate| that the rewards allow
     """
-    stage = stage or run.part
-    arrange = _arranged(learner, transitions, hyper, run, stage)
-    snapshot = run.checkpoint.load(stage, arrange.shapes()) if run.checkpoint else None
-    if snapshot is None:
-        snapshot = Snapshot(arrange.init(), 0, {}, np.full(run.members, -1))
-    else:
-        snapshot = replace(snapshot, state=arrange.unstack(snapshot.state))
-    chunk = _chunk_length(steps)
+    order = Order(learner, transitions, hyper, steps, run, stage or run.part, bound)
+    return run.seat.meet(order, _train_all) if run.seat else _train_all([order])[0]
+
+
+class Order(NamedTuple):
+    """What `train` is asked for."""
+
+    learner: Learner
+    transitions: Transitions
+    hyper: Hyper
+    steps: int
+    run: Run
+    stage: str
+    bound: float | None = None
+
+    @property
+    def keys(self) -> Array:
+        return jax.vmap(lambda k: jax.random.fold_in(k, zlib.crc32(self.stage.encode())))(self.run.keys)
+
+    @property
+    def table(self) -> RowTable | None:
+        """How each member draws from its own log."""
+        if self.run.counts is None:
+            return None
+        assert self.transitions.starts is not None, f"{self.stage}: rows without episodes cannot be resampled"
+        return row_table(self.run.counts, np.asarray(self.transitions.starts))
+
+    def begun(self) -> Snapshot | None:
+        """Where an earlier attempt left off."""
+        if self.run.checkpoint is None:
+            return None
+        shapes = jax.eval_shape(jax.vmap(self.learner.init), self.run.keys, self.hyper)
+        return self.run.checkpoint.load(self.stage, shapes)
+
+    @property
+    def given(self) -> tuple[Learner, Transitions, Hyper, Array, RowTable | None]:
+        """The members, each with its key of this stage and its own log."""
+        assert self.stage, "a run trains a part: run.of(name)"
+        return self.learner, self.transitions, self.hyper, self.keys, self.table
+
+    def arranged(self) -> Threads | Vectorised:
+        """On the machine."""
+        return _choose(self.run.arrangement, self.transitions)(*self.given)
+
+    @property
+    def joins(self) -> bool:
+        """Whether it can be trained together with others: not where members have cores or devices of their own."""
+        return _choose(self.run.arrangement, self.transitions) is Vectorised and len(jax.devices()) == 1
+
+    @property
+    def program(self) -> Hashable:
+        """Orders of which this is the same are carried out by the same one."""
+        leaves, tree = jax.tree.flatten((self.transitions, self.hyper, self.run.keys))
+        return self.learner, self.steps, self.stage, tree, tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
+
+    def tell(self, fraction: float) -> None:
+        if self.run.report:
+            self.run.report(self.stage, fraction)
+
+
+def _train_all(orders: Sequence[Order]) -> list[Trained]:
+    """Those that one program can train, together; the others one after the other."""
+    begun = [order.begun() for order in orders]
+    groups: dict[Hashable, list[int]] = {}
+    for place, (order, snapshot) in enumerate(zip(orders, begun, strict=True)):
+        alike = (order.program, snapshot.step if snapshot else 0) if order.joins else place
+        groups.setdefault(alike, []).append(place)
+    trained: dict[int, Trained] = {}
+    for places in groups.values():
+        found = _train_as_one([orders[place] for place in places], [begun[place] for place in places])
+        trained |= dict(zip(places, found, strict=True))
+    return [trained[place] for place in range(len(orders))]
+
+
+def _train_as_one(orders: Sequence[Order], begun: Sequence[Snapshot | None]) -> list[Trained]:
+    """Orders of one program that are equally far."""
+    arrange = orders[0].arranged() if len(orders) == 1 else Together([order.given for order in orders])
+    earlier = [snapshot for snapshot in begun if snapshot is not None]
+    state = arrange.unstack([snapshot.state for snapshot in earlier]) if earlier else arrange.init()
+    snapshots = earlier or [Snapshot(None, 0, {}, np.full(order.run.members, -1)) for order in orders]
+    steps, step = orders[0].steps, snapshots[0].step
+    chunk, saves = chunk_length(steps), any(order.run.checkpoint for order in orders)
     saved, cost = time.monotonic(), 0.0
-    while snapshot.step < steps:
-        start, length = snapshot.step, min(chunk, steps - snapshot.step)
+    while step < steps:
+        start, length = step, min(chunk, steps - step)
         count = min(arrange.in_a_row, (steps - start) // length)
 
         def member_done(share: float, start: int = start, further: int = count * length) -> None:
-            if run.report:
-                run.report(stage, (start + share * further) / steps)
+            for order in orders:
+                order.tell((start + share * further) / steps)
 
-        state, each = arrange.chunks(snapshot.state, start, length, member_done, count)
+        state, each = arrange.chunks(state, start, length, member_done, count)
         for seen in each:
-            snapshot = snapshot.extended(state, snapshot.step + length, seen, _diverged(seen, bound))
-        if run.checkpoint and (snapshot.step == steps or time.monotonic() - saved >= cost / CHECKPOINT_SHARE):
+            step += length
+            snapshots = [
+                snapshot.extended(None, step, own, _diverged(own, order.bound))
+                for snapshot, own, order in zip(snapshots, seen, orders, strict=True)
+            ]
+        if saves and (step == steps or time.monotonic() - saved >= cost / CHECKPOINT_SHARE):
             began = time.monotonic()
-            run.checkpoint.save(stage, replace(snapshot, state=arrange.stack(snapshot.state)))
+            for order, snapshot, own in zip(orders, snapshots, arrange.stack(state), strict=True):
+                if order.run.checkpoint:
+                    order.run.checkpoint.save(order.stage, replace(snapshot, state=own))
             saved = time.monotonic()
             cost = saved - began
-    if run.report:
-        run.report(stage, 1.0)
     points = np.minimum(np.arange(1, -(-steps // chunk) + 1) * chunk, steps)
-    return Trained(stage, arrange.stack(snapshot.state), points, snapshot.curves, snapshot.diverged_at)
+    for order in orders:
+        order.tell(1.0)
+    return [
+        Trained(order.stage, own, points, snapshot.curves, snapshot.diverged_at)
+        for order, own, snapshot in zip(orders, arrange.stack(state), snapshots, strict=True)
+    ]
 
 
-def first_chunk(
-    learner: Learner, transitions: Transitions, hyper: Hyper, steps: int, run: Run, stage: str | None = None
-) -> Trained:
-    """As far as the same training comes with its first chunk, by the same programs: a rehearsal. The last chunk may be
-    shorter, which is another program."""
-    stage = stage or run.part
-    arrange, length = _arranged(learner, transitions, hyper, run, stage), min(_chunk_length(steps), steps)
-    told = partial(run.report, stage) if run.report else lambda share: None
-    told(0.0)
-    if isinstance(arrange, Vectorised):  # compiled beside what makes the first weights, which takes about as long
-        for some in filter(None, (length, steps % length)):
-            arrange.chunks(arrange.blank(), 0, some, told)
-    state, (seen,) = arrange.chunks(arrange.init(), 0, length, told)
-    curves = {name: values[None] for name, values in seen.items()}
-    return Trained(stage, arrange.stack(state), np.array([length]), curves, np.full(run.members, -1))
-
-
-def blank(
-    learner: Learner, transitions: Transitions, hyper: Hyper, steps: int, run: Run, stage: str | None = None
-) -> Trained:
-    """What the same training gives, as far as programs can tell: the same shapes in the same place, all zeros. Only
-    where all members are one program."""
-    stage = stage or run.part
-    arrange = _arranged(learner, transitions, hyper, run, stage)
-    assert isinstance(arrange, Vectorised), "each member has a program of its own"
-    return Trained(stage, arrange.blank(), np.array([steps]), {}, np.full(run.members, -1))
-
-
-def _arranged(learner: Learner, transitions: Transitions, hyper: Hyper, run: Run, stage: str) -> Threads | Vectorised:
-    """The members on the machine, each with its key of this stage and its own log."""
-    assert stage, "a run trains a part: run.of(name)"
-    keys = jax.vmap(lambda k: jax.random.fold_in(k, zlib.crc32(stage.encode())))(run.keys)
-    table = None
-    if run.counts is not None:
-        assert transitions.starts is not None, f"{stage}: rows without episodes cannot be resampled"
-        table = row_table(run.counts, np.asarray(transitions.starts))
-    return _choose(run.arrangement, transitions)(learner, transitions, hyper, keys, table)
-
-
-def _chunk_length(steps: int) -> int:
+def chunk_length(steps: int) -> int:
     return int(np.clip(steps // CURVE_POINTS, MIN_CHUNK, MAX_CHUNK))
 
 

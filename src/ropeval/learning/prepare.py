@@ -21,5 +21,5 @@ def prepared(make: Callable[[Log, Config, Run], Made], log: Log, config: Config,
     identity = (make.__module__, make.__qualname__, type(config).__qualname__, config.model_dump_json(), run.identity)
     name = f"{run.part}-{hashlib.sha256(repr(identity).encode()).hexdigest()[:16]}"
     saved = run.shared or run.checkpoint
-    own = replace(run, checkpoint=saved.under(name) if saved else None)
+    own = replace(run, checkpoint=saved.under(name) if saved else None, seat=None)  # the others wait for this
     return log.once(identity, lambda: make(log, config, own))

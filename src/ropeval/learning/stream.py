@@ -18,7 +18,7 @@ from jax import Array
 
 from ropeval.data.transitions import Rows, Transitions
 from ropeval.learning.arrangements import Threads
-from ropeval.learning.batches import draw_rows, encoded, shown, step_keys
+from ropeval.learning.batches import draw_step, encoded, shown, step_keys
 from ropeval.learning.learner import Hyper, Learner, Metrics
 from ropeval.learning.resample import RowTable
 
@@ -64,11 +64,8 @@ def _indices(
     learner: Learner, length: int, key: Array, start: Array, shell: Transitions, table: RowTable | None
 ) -> Array:
     """[length, rows] or [length, rows, segment]: what the engine would draw in these steps."""
-
-    def one(t: Array) -> Array:
-        return draw_rows(shell, table, learner.rows, step_keys(key, t)[0], learner.segment)
-
-    return jax.lax.map(one, start + jnp.arange(length))
+    drawn = partial(draw_step, learner, shell, table, key)
+    return jax.vmap(lambda t: drawn(t)[0])(start + jnp.arange(length))
 
 
 @partial(jax.jit, static_argnums=0)

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import polars as pl
@@ -23,6 +24,8 @@ from ropeval.bench.run.store import Store
 from ropeval.bench.run.study import make_groups
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
+from ropeval.learning import arrangements
+from ropeval.learning.arrangements import Vectorised
 from ropeval.policies import CallablePolicy
 from tests import struck
 from tests.bench.played_here import HERE
@@ -245,6 +248,27 @@ class TestManyPolicies:
         assert run(self.ONE, tmp_path / "s", data, resume=True).members == 2
         assert set(load_rows(tmp_path / "s").filter(method="fqe")["policy"]) == set(self.NAMES)
         assert Store(tmp_path / "s").failures() == []
+
+    @pytest.mark.training
+    def test_as_on_an_accelerator_policies_train_together(self, judge, data, tmp_path, monkeypatch):
+        """Two at a time; one of them is refused, and what is prepared for all is not waited for."""
+        small = {"width": 8, "depth": 1, "batch": 8, "rollouts": 10}
+        settings = {"fqe": SMALL, "rope": SMALL, "model": small}
+        study = self.ONE.model_copy(update={"methods": ["fqe", "rope+fqe", "model"], "settings": settings})
+        judge(*self.NAMES)
+        monkeypatch.setattr("ropeval.learning.engine._choose", lambda arrangement, transitions: Vectorised)
+        run(study, tmp_path / "alone", data)
+        monkeypatch.setattr("ropeval.bench.run.unit._at_once", lambda *_: 2)
+        joined = Mock(wraps=arrangements._chunk_of_runs)
+        monkeypatch.setattr("ropeval.learning.arrangements._chunk_of_runs", joined)
+        assert run(study, tmp_path / "together", data).failed == 0
+        assert joined.call_count == 3 * 2  # fqe, rope and fqe on its features, two chunks each; the third is alone
+        one, other = (
+            load_rows(tmp_path / name).sort("method", "policy", "seed").select("method", "policy", "seed", "estimate")
+            for name in ("alone", "together")
+        )
+        assert one.drop("estimate").equals(other.drop("estimate"))
+        np.testing.assert_allclose(one["estimate"], other["estimate"], rtol=1e-3)
 
     @pytest.mark.training
     def test_what_all_policies_share_is_made_and_kept_once(self, judge, data, tmp_path):

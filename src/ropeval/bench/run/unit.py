@@ -1,9 +1,11 @@
-"""One unit: all its members trained together, for one policy after the other; what comes of it as rows and curves."""
+"""One unit: all its members trained together, for its policies; what comes of it as rows and curves."""
 
 import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,15 +19,17 @@ from ropeval.bench.run.study import Study, Unit, digest
 from ropeval.bench.run.unit_curves import Curves
 from ropeval.bench.run.unit_rows import Row, judged_columns, member_rows, resampled_row
 from ropeval.data import Problem
+from ropeval.data.streaming import held_bytes
 from ropeval.errors import UserError
 from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import Method
 from ropeval.interrupts import stop_if_pressed
 from ropeval.learning.checkpoint import Checkpoint
+from ropeval.learning.company import Company, Seat
 from ropeval.learning.engine import Run, Trained, member_keys
 from ropeval.learning.resample import Resamples
 from ropeval.provenance import commit
-from ropeval.runtime import device
+from ropeval.runtime import device, sized_for
 from ropeval.version import __version__
 
 Report = Callable[[float], None]  # fraction done
@@ -52,27 +56,59 @@ class UnitResult:
     failed: dict[str, Failed] = field(default_factory=dict)  # by policy
 
 
+Judged = tuple[list[Row], dict[str, Trained]]  # the rows of one policy, and what was trained for them
+
+
 def run_unit(
     study: Study, unit: Unit, problems: Problems, checkpoints: Path | None, report: Report | None = None
 ) -> UnitResult:
-    """Every policy in turn. One that the method refuses, or fails on, does not stop the others."""
+    """Every policy, and as many at a time as train together. One that the method refuses, or fails on, does not stop
+    the others."""
     method = study.make(unit.method, json.loads(unit.hyper))
     rows: list[Row] = []
     curves = Curves(unit, study.protocol)
     failed: dict[str, Failed] = {}
-    made = len(problems.log.seconds)
-    for place, policy in enumerate(unit.policies):
-        tell = _overall(method, report, place / len(unit.policies), 1 / len(unit.policies))
-        try:
-            found, trained = _judge(study, unit, method, problems, policy, checkpoints, tell)
-        except Exception as error:
-            stop_if_pressed()  # to be interrupted is no failure
-            failed[policy] = Failed.because(error)
-            continue
-        rows += [one | judged_columns(problems.data, policy) for one in found]
-        curves.add(policy, trained)
+    made, many = len(problems.log.seconds), _at_once(study, unit, method, problems)
+    for first in range(0, len(unit.policies), many):
+        some = unit.policies[first : first + many]
+        tell = _overall(method, report, first / len(unit.policies), len(some) / len(unit.policies))
+        judge = partial(_judge, study, unit, method, problems, checkpoints, tell, len(some))
+        for policy, found in zip(some, _side_by_side(judge, some), strict=True):
+            if isinstance(found, Failed):
+                failed[policy] = found
+            else:
+                rows += [one | judged_columns(problems.data, policy) for one in found[0]]
+                curves.add(policy, found[1])
     prepare = pl.lit(float(sum(problems.log.seconds[made:]))).alias("seconds_prepare")
     return UnitResult(pl.DataFrame(rows, schema=ROWS).with_columns(prepare), curves.frame(), failed)
+
+
+def _at_once(study: Study, unit: Unit, method: Method, problems: Problems) -> int:
+    """Policies that train together: on an accelerator, which a few members leave mostly idle, as many as find room
+    there, each twice; a CPU has its cores at work already."""
+    if sized_for(jax.default_backend()) == "cpu" or len(jax.devices()) > 1:
+        return 1
+    answers, members = problems.first.answers, study.seeds if study.resample else len(unit.members)
+    own = answers.count + (members * (1 + answers.count) if method.encoder else 0)
+    return max(1, held_bytes() // (2 * 4 * own * int(np.prod(answers.logged.shape))))
+
+
+def _side_by_side(judge: Callable[[str, Seat], Judged], policies: Sequence[str]) -> list[Judged | Failed]:
+    """Each in a thread of its own, where there are several."""
+    company = Company(len(policies))
+
+    def one(place: int) -> Judged | Failed:
+        with company.seat(place) as seat:
+            try:
+                return judge(policies[place], seat)
+            except Exception as error:
+                stop_if_pressed()  # to be interrupted is no failure
+                return Failed.because(error)
+
+    if len(policies) == 1:
+        return [one(0)]
+    with ThreadPoolExecutor(len(policies), "policy") as pool:
+        return list(pool.map(one, range(len(policies))))
 
 
 def _judge(
@@ -80,11 +116,13 @@ def _judge(
     unit: Unit,
     method: Method,
     problems: Problems,
-    policy: str,
     checkpoints: Path | None,
-    report: Callable[[str, float], None] | None,
-) -> tuple[list[Row], dict[str, Trained]]:
-    """The rows of one policy, and what was trained for them."""
+    report: Callable[[str, float], None],
+    sharers: int,
+    policy: str,
+    seat: Seat,
+) -> Judged:
+    """`sharers`: policies at work at the same time, each of which takes its share of the seconds."""
     problem, made, began = problems[policy], len(problems.log.seconds), time.monotonic()
     method.check(problem.dataset, problem.policy)
     about = _fingerprint(study, unit, method, problem)
@@ -92,7 +130,7 @@ def _judge(
     if checkpoints:
         own = Checkpoint(checkpoints / digest(policy), digest([about, problem.policy.sha256]), began)
         shared = Checkpoint(checkpoints / "log", about)
-    run = _run(study, unit, problem, own, shared, report)
+    run = replace(_run(study, unit, problem, own, shared), report=report, seat=seat)
     fitted = fit(problem, method, run)
     seconds = own.seconds if own else time.monotonic() - began
     if study.resample:
@@ -111,7 +149,7 @@ def _judge(
         "version": __version__,
         "commit": commit(),
         "device": device(),
-        "seconds": seconds - sum(problems.log.seconds[made:]),
+        "seconds": (seconds - sum(problems.log.seconds[made:])) / sharers,
     }
     return [common | row for row in rows], fitted.trained
 
@@ -122,17 +160,16 @@ def _run(
     problem: Problem,
     checkpoint: Checkpoint | None,
     shared: Checkpoint | None,
-    report: Callable[[str, float], None] | None,
 ) -> Run:
     """Members are the unit's, on one log; where the study resamples, they are the resamples of its one setting."""
     if study.resample:
         resamples = Resamples(study.key, problem.dataset.num_episodes)
-        return Run(member_keys(study.key, study.seeds), report, checkpoint, shared, grid=unit.grid, resamples=resamples)
+        return Run(member_keys(study.key, study.seeds), None, checkpoint, shared, grid=unit.grid, resamples=resamples)
     varied = [name for name in unit.members[0].setting if name not in json.loads(unit.hyper)]
     settings = {name: [m.setting[name] for m in unit.members] for name in varied}
     seeds = np.array([m.seed for m in unit.members])
     keys = member_keys(study.key, int(seeds.max()) + 1)[seeds]
-    return Run(keys, report, checkpoint, shared, settings=settings, grid=unit.grid)
+    return Run(keys, None, checkpoint, shared, settings=settings, grid=unit.grid)
 
 
 # --- how far, on what, from what ------------------------------------------------------------------------------
@@ -143,15 +180,14 @@ def steps_of(method: Method) -> int:
     return sum(method.stages.values())
 
 
-def _overall(method: Method, report: Report | None, start: float, share: float) -> Callable[[str, float], None] | None:
+def _overall(method: Method, report: Report | None, start: float, share: float) -> Callable[[str, float], None]:
     """A method's stages follow each other; each takes its share of the steps, and each policy its share of the unit.
     What was there already is skipped."""
-    if report is None:
-        return None
     stages, total = method.stages, max(1, steps_of(method))
 
     def tell(stage: str, fraction: float) -> None:
-        if stage in stages:
+        stop_if_pressed()  # which only the main thread hears of
+        if report and stage in stages:
             before = sum(list(stages.values())[: list(stages).index(stage)])
             report(start + share * (before + fraction * stages[stage]) / total)
 

@@ -8,7 +8,7 @@ says nothing about those that go on, so it is left out. LayerNorm keeps errors f
 """
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -20,6 +20,7 @@ from jax import Array
 from ropeval.data import Rows, Transitions
 from ropeval.estimators.world.units import Units
 from ropeval.learning.engine import Hyper, Learner, Metrics
+from ropeval.learning.learner import made_once
 from ropeval.learning.networks import MLP
 from ropeval.learning.optimise import Learned, descend, start
 
@@ -88,7 +89,7 @@ def row_loss(net: MLP, row: Rows, moving: int, choices: tuple[int, ...]) -> Arra
     return row.discount * state / max(1, moving + len(choices)) + (row.reward - found.reward) ** 2 + ends
 
 
-@lru_cache(maxsize=64)
+@made_once
 def make_learner(sizes: Sizes, pair: int, moving: int, choices: tuple[int, ...]) -> Learner:
     """`pair`: length of a state and an action; `moving`: columns that change; `choices`: how many values each has."""
     outputs = moving + sum(choices) + 2
@@ -100,7 +101,7 @@ def make_learner(sizes: Sizes, pair: int, moving: int, choices: tuple[int, ...])
     return annealed_learner(sizes, pair, outputs, loss)
 
 
-@lru_cache(maxsize=64)
+@made_once
 def make_value_learner(sizes: Sizes, states: int) -> Learner:
     """V_b: the log's own returns regressed on its states. `reward` holds them, `discount` which ones are known."""
 

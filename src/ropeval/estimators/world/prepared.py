@@ -29,7 +29,8 @@ from ropeval.estimators.world.reward_noise import RewardNoise
 from ropeval.estimators.world.rollouts import Simulator, first_log_values
 from ropeval.estimators.world.rows import world_rows
 from ropeval.estimators.world.units import Units, make_units
-from ropeval.learning.engine import Hyper, Learner, Run, Trained, blank, first_chunk, train
+from ropeval.learning.engine import Hyper, Learner, Run, Trained, train
+from ropeval.learning.rehearse import blank, first_chunk
 
 Floats = NDArray[np.float32]
 LOG_VALUE = "log-value"  # the stage of V_b
