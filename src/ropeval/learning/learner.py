@@ -28,7 +28,7 @@ class Learner(NamedTuple):
 def made_once(make: Callable[Given, Made]) -> Callable[Given, Made]:
     """The same settings give the very same learner, also to threads that ask at the same time: programs are compiled
     for a learner, and another one that is alike would be compiled again."""
-    cached: Callable[Given, Made] = lru_cache(maxsize=64)(make)
+    cached: Callable[..., Made] = lru_cache(maxsize=64)(make)
     lock = Lock()
 
     @wraps(make)
