@@ -31,8 +31,8 @@ METHODS = ("fqe", "rope", "fqe-clip", "fqe-deep", "fqe-ln", "random-metric", "bc
 REPEATS = 3  # timed chunks per case; the fastest counts, since anything else on the machine only slows it
 
 
-def make_learner(method: str, features: int) -> Any:
-    """The learner behind a method, with the benchmark's batch and width."""
+def make_learner(method: str, features: int, precision: str = "float32") -> Any:
+    """The learner behind a method, with the benchmark's batch and width; `precision` where the method has one."""
     from ropeval.encoders import bcrl, metrics, similarity
     from ropeval.estimators import behaviour, fqe
     from ropeval.estimators.world import network
@@ -46,11 +46,12 @@ def make_learner(method: str, features: int) -> Any:
         "fqe-ln": fqe.FQELNConfig,
     }
     if method in variants:
-        return fqe.make_learner(variants[method](**size), features, 0.99, -1.0, 1.0)
+        return fqe.make_learner(variants[method](**size, precision=precision), features, 0.99, -1.0, 1.0)
     if method in ("rope", "random-metric"):
         shared = metrics.SharedAction(features - actions, None, (-1.0,) * actions, (1.0,) * actions)
         pair = similarity.independent_actions if method == "rope" else shared
-        return similarity.make_learner(similarity.SimilarityConfig(**size), features, features // 2, 0.99, pair)
+        config = similarity.SimilarityConfig(**size, precision=precision)
+        return similarity.make_learner(config, features, features // 2, 0.99, pair)
     if method == "bcrl":
         return bcrl.make_learner(bcrl.BcrlConfig(**size), features, features // 2, 0.99, 1.0, 100)
     if method == "behaviour":
@@ -59,7 +60,7 @@ def make_learner(method: str, features: int) -> Any:
     return network.make_learner(sizes, features, features, ())  # a state as large as the pair
 
 
-def measure(method: str, members: int, features: int, seconds: float) -> dict[str, Any]:
+def measure(method: str, members: int, features: int, seconds: float, precision: str = "float32") -> dict[str, Any]:
     """One case: steps per second after compilation, with chunks sized to take about `seconds` each."""
     import jax
     import jax.numpy as jnp
@@ -78,7 +79,7 @@ def measure(method: str, members: int, features: int, seconds: float) -> dict[st
     size = min(TRANSITIONS, NUMBERS // features)
     rows = Rows(normal(size, features), normal(size, 1, features), normal(size), jnp.full(size, 0.99))
     data = Transitions(rows, normal(1000, 1, features))
-    learner = make_learner(method, features)
+    learner = make_learner(method, features, precision)
     hyper = {"learning_rate": jnp.full(members, 1e-5), "beta": jnp.full(members, 1.0), "scale": jnp.full(members, 1.0)}
     arranged = engine._choose("auto", data)(learner, data, hyper, engine.member_keys(0, members), None)
     state = arranged.init()
@@ -105,6 +106,7 @@ def measure(method: str, members: int, features: int, seconds: float) -> dict[st
         "method": method,
         "members": members,
         "features": features,
+        "precision": precision,
         "member_steps_per_s": members * length / min(times),
         "ms_per_step_of_all": 1e3 * min(times) / length,
         "cpu_ms_per_step_of_all": 1e3 * min(on_cpu) / length,  # of all cores; says something on a busy machine, too
@@ -133,6 +135,9 @@ def main() -> None:
     parser.add_argument("--members", type=int, nargs="+", default=MEMBERS)
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     parser.add_argument("--features", type=int, nargs="+", default=[FEATURES])
+    parser.add_argument(
+        "--precision", choices=("float32", "bfloat16"), default="float32", help="of FQE's and ROPE's kin"
+    )
     parser.add_argument("--seconds", type=float, default=3.0, help="per timed chunk")
     parser.add_argument("--peer", action="store_true", help="time d3rlpy's FQE as well")
     parser.add_argument("--save", type=Path, default=None, help="file name without ending")
@@ -140,7 +145,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.one:
         method, members, features = options.one
-        print(json.dumps(measure(method, int(members), int(features), options.seconds)))
+        print(json.dumps(measure(method, int(members), int(features), options.seconds, options.precision)))
         return
     peer = measure_peer(options.seconds) if options.peer else None
     if peer:
@@ -149,6 +154,7 @@ def main() -> None:
     for method, members, features in itertools.product(options.methods, options.members, options.features):
         case = [method, str(members), str(features)]
         command = [sys.executable, __file__, "--one", *case, "--seconds", str(options.seconds)]
+        command += ["--precision", options.precision]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             print(f"{method} at {members} members failed:\n{done.stderr[-2000:]}", file=sys.stderr)
