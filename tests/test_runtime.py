@@ -41,7 +41,7 @@ def ask(tmp_path, before: bool, **environment: str) -> list[object]:
 @pytest.mark.process
 @pytest.mark.parametrize("before", [True, False])
 def test_compiled_programs_are_kept(tmp_path, before):
-    assert ask(tmp_path, before) == [str(tmp_path / "ropeval" / "compiled"), 0.2, -1]
+    assert ask(tmp_path, before) == [str(tmp_path / "ropeval" / "compiled"), 0.0, -1]
 
 
 @pytest.mark.process
