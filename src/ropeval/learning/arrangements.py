@@ -51,15 +51,15 @@ class Threads:
         self.learner, self.hyper, self.keys = learner, hyper, keys
         self.members = _unstack((keys, hyper))
         self.seen = [transitions.seen_by(i) for i in range(len(keys))]
-        self.tables = [None] * len(keys) if table is None else [table.of(i) for i in range(len(keys))]
+        self.tables = jax.device_put([None if table is None else table.of(i) for i in range(len(keys))])
         self._compiled: set[int] = set()  # lengths of chunks
 
     def shapes(self) -> Any:
         return jax.eval_shape(jax.vmap(self.learner.init), self.keys, self.hyper)
 
     def init(self) -> list[Any]:
-        # One by one, since batched products round differently; not as one program, since compiling it takes longer.
-        return [self.learner.init(*own) for own in self.members]
+        # One by one, since batched products round differently; all of them as one program would take longer to compile.
+        return [_init_of_one(self.learner, *own) for own in self.members]
 
     def unstack(self, state: Any) -> list[Any]:
         """The states of the members one by one, as they are trained here."""
@@ -107,7 +107,7 @@ class Threads:
 
     def chunk_of_one(self, i: int, state: Any, start: int, length: int) -> tuple[Any, Metrics]:
         """Member i, `length` steps on."""
-        own = (state, *self.members[i], jnp.int32(start), self.seen[i], self.tables[i], jnp.int32(i))
+        own = (state, *self.members[i], np.int32(start), self.seen[i], self.tables[i], np.int32(i))
         return _chunk_of_one(self.learner, length, *own)
 
 
@@ -164,6 +164,11 @@ class Vectorised:
 
 
 @partial(jax.jit, static_argnums=0, compiler_options=RUNS_ONCE)
+def _init_of_one(learner: Learner, key: Array, hyper: Hyper) -> Any:
+    return learner.init(key, hyper)
+
+
+@partial(jax.jit, static_argnums=0, compiler_options=RUNS_ONCE)
 def _init_of_all(learner: Learner, keys: Array, hyper: Hyper) -> Any:
     # A copy of every leaf: initial targets are the parameters themselves, and one buffer may not be donated twice.
     return jax.tree.map(jnp.copy, jax.vmap(learner.init)(keys, hyper))
@@ -175,9 +180,9 @@ def _unstack(tree: Any) -> list[Any]:
     return [jax.tree.map(operator.itemgetter(i), tree) for i in range(members)]
 
 
-@jax.jit
 def _stack(trees: list[Any]) -> Any:
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+    # On the host: a program would have to be compiled for networks of every shape.
+    return jax.device_put(jax.tree.map(lambda *leaves: np.stack(leaves), *trees))
 
 
 _chunk_of_one = jax.jit(_train_chunk, static_argnums=(0, 1))

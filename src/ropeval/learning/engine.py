@@ -25,7 +25,7 @@ from ropeval.learning.learner import Hyper, Learner, Metrics
 from ropeval.learning.resample import Counts, Resamples, row_table
 from ropeval.learning.stream import Streamed
 
-__all__ = ["Hyper", "Learner", "Metrics", "Run", "Trained", "blank", "first_chunk", "member_keys", "train"]
+__all__ = ["Hyper", "Learner", "Metrics", "Run", "Trained", "blank", "first_chunk", "keys_for", "member_keys", "train"]
 Told = Callable[[str, float], None]  # (stage, fraction done)
 Aside = Callable[[Callable[[Told], Any]], None]  # calls what it is given on a thread of its own, with whom to tell
 MIN_CHUNK, MAX_CHUNK = 10, 1_000
@@ -93,7 +93,7 @@ class Run:
 
     def spread(self, name: str, value: float) -> Array:
         """[M] the same of a number, as a learner takes it."""
-        return jnp.asarray(self.own(name, value), jnp.float32)
+        return jax.device_put(np.array(self.own(name, value), np.float32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,22 @@ class Trained:
 
 def member_keys(seed: int, members: int) -> Array:
     """One key per member; member i's key does not depend on how many there are."""
+    return _member_keys(np.int64(seed), members)
+
+
+@partial(jax.jit, static_argnums=1)
+def _member_keys(seed: Array, members: int) -> Array:
     return jax.vmap(partial(jax.random.fold_in, jax.random.key(seed)))(jnp.arange(members))
+
+
+def keys_for(purpose: str, keys: Array) -> Array:
+    """Others of the same members, for what goes by this name."""
+    return _folded(keys, np.uint32(zlib.crc32(purpose.encode())))
+
+
+@jax.jit
+def _folded(keys: Array, number: Array) -> Array:
+    return jax.vmap(jax.random.fold_in, in_axes=(0, None))(keys, number)
 
 
 def train(
@@ -188,8 +203,7 @@ def blank(
 def _arranged(learner: Learner, transitions: Transitions, hyper: Hyper, run: Run, stage: str) -> Threads | Vectorised:
     """The members on the machine, each with its key of this stage and its own log."""
     assert stage, "a run trains a part: run.of(name)"
-    keys = jax.vmap(lambda k: jax.random.fold_in(k, zlib.crc32(stage.encode())))(run.keys)
-    table = None
+    keys, table = keys_for(stage, run.keys), None
     if run.counts is not None:
         assert transitions.starts is not None, f"{stage}: rows without episodes cannot be resampled"
         table = row_table(run.counts, np.asarray(transitions.starts))
