@@ -38,6 +38,7 @@ def make_learner(method: str, features: int, precision: str = "float32") -> Any:
     from ropeval.estimators.world import network
 
     size: dict[str, Any] = {"batch": BATCH, "width": WIDTH}
+    rounded: dict[str, Any] = {**size, "precision": precision}
     actions = min(6, features // 2)
     variants = {
         "fqe": fqe.FQEConfig,
@@ -46,11 +47,11 @@ def make_learner(method: str, features: int, precision: str = "float32") -> Any:
         "fqe-ln": fqe.FQELNConfig,
     }
     if method in variants:
-        return fqe.make_learner(variants[method](**size, precision=precision), features, 0.99, -1.0, 1.0)
+        return fqe.make_learner(variants[method](**rounded), features, 0.99, -1.0, 1.0)
     if method in ("rope", "random-metric"):
         shared = metrics.SharedAction(features - actions, None, (-1.0,) * actions, (1.0,) * actions)
         pair = similarity.independent_actions if method == "rope" else shared
-        config = similarity.SimilarityConfig(**size, precision=precision)
+        config = similarity.SimilarityConfig(**rounded)
         return similarity.make_learner(config, features, features // 2, 0.99, pair)
     if method == "bcrl":
         return bcrl.make_learner(bcrl.BcrlConfig(**size), features, features // 2, 0.99, 1.0, 100)
@@ -81,6 +82,7 @@ def measure(method: str, members: int, features: int, seconds: float, precision:
     data = Transitions(rows, normal(1000, 1, features))
     learner = make_learner(method, features, precision)
     hyper = {"learning_rate": jnp.full(members, 1e-5), "beta": jnp.full(members, 1.0), "scale": jnp.full(members, 1.0)}
+    hyper["dim"] = jnp.full(members, features // 2)
     arranged = engine._choose("auto", data)(learner, data, hyper, engine.member_keys(0, members), None)
     state = arranged.init()
 

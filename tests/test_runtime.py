@@ -41,12 +41,16 @@ def ask(tmp_path, before: bool, **environment: str) -> list[object]:
 @pytest.mark.process
 @pytest.mark.parametrize("before", [True, False])
 def test_compiled_programs_are_kept(tmp_path, before):
-    assert ask(tmp_path, before) == [str(tmp_path / "ropeval" / "compiled"), 0.2, -1]
+    assert ask(tmp_path, before) == [str(tmp_path / "ropeval" / "compiled"), 0.0, -1]
 
 
 @pytest.mark.process
-def test_the_users_word_wins(tmp_path):
-    assert ask(tmp_path, False, JAX_COMPILATION_CACHE_DIR="elsewhere")[0] == "elsewhere"
+@pytest.mark.parametrize("before", [True, False])
+def test_the_users_word_wins(tmp_path, before):
+    """Who names a folder, or a limit, has said nothing about the rest."""
+    assert ask(tmp_path, before, JAX_COMPILATION_CACHE_DIR="elsewhere") == ["elsewhere", 0.0, -1]
+    limit = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "3"}
+    assert ask(tmp_path, before, **limit) == [str(tmp_path / "ropeval" / "compiled"), 3.0, -1]
 
 
 COMPILES = """

@@ -26,25 +26,23 @@ def prepare() -> None:
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     logging.getLogger("jax").setLevel(logging.ERROR)
-    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
-        return
     try:
-        folder = cache_folder() / "compiled"
+        folder = os.environ.get("JAX_COMPILATION_CACHE_DIR") or str(cache_folder() / "compiled")
     except RuntimeError:  # a user without a home, as in some containers
         return
     # A folder that cannot be written, or a full disk, only costs the time to compile again: not worth a word.
     warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache")
     settings = {
-        "jax_compilation_cache_dir": str(folder),
-        "jax_persistent_cache_min_compile_time_secs": 0.2,
+        "jax_compilation_cache_dir": folder,
+        "jax_persistent_cache_min_compile_time_secs": 0.0,  # reading even the smallest takes less than compiling it
         "jax_persistent_cache_min_entry_size_bytes": -1,
     }
-    for name, value in settings.items():
-        os.environ.setdefault(name.upper(), str(value))
+    unsaid = {name: value for name, value in settings.items() if name.upper() not in os.environ}
+    os.environ.update({name.upper(): str(value) for name, value in unsaid.items()})
     if "jax" in sys.modules:
         import jax
 
-        for name, value in settings.items():
+        for name, value in unsaid.items():
             jax.config.update(name, value)
 
 

@@ -15,7 +15,7 @@ from ropeval.estimators import ESTIMATORS, fqe
 from ropeval.learning import arrangements, engine
 from ropeval.learning.checkpoint import Checkpoint
 from ropeval.learning.company import Company
-from ropeval.learning.engine import Learner, Run, member_keys, train
+from ropeval.learning.engine import Learner, Run, keys_for, member_keys, train
 from ropeval.learning.resample import Resamples
 from tests.learning.small import DRAWS, EPISODES, FQE, ROPE, lq_problem
 from tests.problems import LinearQuadratic
@@ -121,6 +121,20 @@ def test_progress_never_goes_back_and_ends_at_one(problem):
     estimates(problem, Run(member_keys(0, 3), report=lambda stage, fraction: seen.append(fraction)))
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
+
+
+def test_keys_are_the_members_own_and_the_purposes_own():
+    def numbers(keys):
+        return np.asarray(jax.random.key_data(keys)).tolist()
+
+    assert numbers(member_keys(7, 5))[:3] == numbers(member_keys(7, 3))
+    assert numbers(keys_for("fqe", member_keys(7, 5)))[:3] == numbers(keys_for("fqe", member_keys(7, 3)))
+    every = [
+        *numbers(member_keys(7, 5)),
+        *(k for name in ("fqe", "world") for k in numbers(keys_for(name, member_keys(7, 5)))),
+    ]
+    assert len(set(map(tuple, every))) == len(every)
+    assert numbers(member_keys(2**40 + 7, 1)) == numbers(member_keys(7, 1))  # 32 bits of a seed count, as in JAX
 
 
 class TestSeveralPoliciesTogether:

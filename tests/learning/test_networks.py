@@ -7,21 +7,29 @@ import numpy as np
 import pytest
 
 from ropeval.encoders.similarity import distance
-from ropeval.learning.networks import MLP, Norm, orthogonal
+from ropeval.learning.networks import MLP, Norm, gaussian, orthogonal
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (64, 64), (256, 256), (23, 256), (256, 1), (1, 1)])
 def test_orthogonal_rows_or_columns(shape):
-    w = np.asarray(orthogonal(jax.random.key(0), shape), np.float64)
+    w = np.asarray(orthogonal(*gaussian(jax.random.split(jax.random.key(0), 1), [shape])), np.float64)
     gram = w @ w.T if shape[0] <= shape[1] else w.T @ w
     np.testing.assert_allclose(gram, np.eye(min(shape)), atol=2e-5)
 
 
 def test_orthogonal_matrices_are_spread_evenly():
     """Every entry of a uniformly random 3×3 rotation has mean 0 and variance 1/3."""
-    matrices = np.asarray(jax.vmap(lambda k: orthogonal(k, (3, 3)))(jax.random.split(jax.random.key(1), 4000)))
+    keys = jax.random.split(jax.random.key(1), 4000)
+    matrices = np.asarray(jax.vmap(lambda key: orthogonal(*gaussian(key[None], [(3, 3)])))(keys))
     np.testing.assert_allclose(matrices.mean(axis=0), 0, atol=0.05)
     np.testing.assert_allclose(matrices.var(axis=0), 1 / 3, atol=0.03)
+
+
+def test_matrices_are_what_each_key_draws_alone():
+    keys, shapes = jax.random.split(jax.random.key(2), 3), [(4, 64), (64, 64), (64, 1)]
+    for key, shape, drawn in zip(keys, shapes, gaussian(keys, shapes), strict=True):
+        alone = jax.random.normal(key, shape) / np.sqrt(2.0)
+        np.testing.assert_allclose(drawn, alone, rtol=1e-6)
 
 
 def test_layer_norm_is_affine_after_normalising():

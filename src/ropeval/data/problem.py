@@ -77,12 +77,12 @@ class Log:
 
     @cached_property
     def reward(self) -> jax.Array:
-        return jnp.asarray(self.dataset.rewards)  # [N]
+        return jax.device_put(self.dataset.rewards)  # [N]
 
     @cached_property
     def discount(self) -> jax.Array:
         ends = self.dataset.terminations if self.protocol == "standard" else _episode_ends(self.dataset)
-        return jnp.asarray(np.where(ends, 0.0, self.gamma).astype(np.float32))  # [N]
+        return jax.device_put(np.where(ends, 0.0, self.gamma).astype(np.float32))  # [N]
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -156,7 +156,7 @@ class PolicyAnswers:
     def transitions(self) -> Transitions:
         """Everything laid out for training."""
         log, logged = self.log, self.logged
-        x = log.once(("x", logged.width), lambda: jnp.asarray(logged[:])) if self.held else logged
+        x = log.once(("x", logged.width), lambda: jax.device_put(logged[:])) if self.held else logged
         (following, next_weight), (initial, initial_weight) = self.following, self.initial
         weights = (next_weight, initial_weight)
         return lay_out(

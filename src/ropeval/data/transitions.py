@@ -143,7 +143,7 @@ class Transitions:
 
     def with_reward(self, reward: Any) -> "Transitions":
         """The same rows with another signal [N] in the place of the reward."""
-        return replace(self, rows=self.rows._replace(reward=jnp.asarray(reward)))
+        return replace(self, rows=self.rows._replace(reward=jax.device_put(reward)))
 
     def with_own(self, numbers: Any) -> "Transitions":
         """The same rows, each with a number of every member's own: [M, N]."""
@@ -210,7 +210,7 @@ def lay_out(
     if fits(x.shape, next_x.shape):
         # `jnp.asarray` would compile a program for every shape of log, and copy once more.
         x, next_x, initial_x = (jax.device_put(a[:]) if isinstance(a, Gathered) else a for a in (x, next_x, initial_x))
-    reward, discount, starts, weights = jax.tree.map(jnp.asarray, (reward, discount, starts, weights))
+    reward, discount, starts, weights = jax.device_put((reward, discount, starts, weights))
     rows = Rows(x, next_x, reward, discount, weights[0])
     return Transitions(rows, initial_x, starts=starts, initial_weight=weights[1], code=code)
 

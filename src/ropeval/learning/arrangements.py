@@ -58,12 +58,12 @@ class Threads:
         self.learner, self.hyper, self.keys = learner, hyper, keys
         self.members = _unstack((keys, hyper))
         self.seen = [transitions.seen_by(i) for i in range(len(keys))]
-        self.tables = [None] * len(keys) if table is None else [table.of(i) for i in range(len(keys))]
+        self.tables = jax.device_put([None if table is None else table.of(i) for i in range(len(keys))])
         self._compiled: set[int] = set()  # lengths of chunks
 
     def init(self) -> list[Any]:
-        # One by one, since batched products round differently; not as one program, since compiling it takes longer.
-        return [self.learner.init(*own) for own in self.members]
+        # One by one, since batched products round differently; all of them as one program would take longer to compile.
+        return [_init_of_one(self.learner, *own) for own in self.members]
 
     def unstack(self, runs: Sequence[Any]) -> list[Any]:
         """The states of the members one by one, as they are trained here; of the only run there is."""
@@ -112,7 +112,7 @@ class Threads:
 
     def chunk_of_one(self, i: int, state: Any, start: int, length: int) -> tuple[Any, Metrics]:
         """Member i, `length` steps on."""
-        own = (state, *self.members[i], jnp.int32(start), self.seen[i], self.tables[i], jnp.int32(i))
+        own = (state, *self.members[i], np.int32(start), self.seen[i], self.tables[i], np.int32(i))
         return _chunk_of_one(self.learner, length, *own)
 
 
@@ -176,15 +176,15 @@ class Together:
     def __init__(self, runs: Sequence[tuple[Learner, Transitions, Hyper, Array, RowTable | None]]):
         self.learner = runs[0][0]
         self._members = [(keys, hyper) for _, _, hyper, keys, _ in runs]
-        self.keys, self.hyper = _stack(self._members)
+        self.keys, self.hyper = _side_by_side(self._members)
         self._given, self._axes = _joined([(transitions, table) for _, transitions, _, _, table in runs])
 
     def init(self) -> Any:
-        return _stack([_init_of_all(self.learner, *own) for own in self._members])
+        return _side_by_side([_init_of_all(self.learner, *own) for own in self._members])
 
     def unstack(self, states: Sequence[Any]) -> Any:
         """In one tree that leads with an axis of runs."""
-        return _stack(list(states))
+        return _side_by_side(list(states))
 
     def stack(self, state: Any) -> list[Any]:
         """Every run's own."""
@@ -206,7 +206,12 @@ def _joined(trees: Sequence[Any]) -> tuple[Any, tuple[int | None, ...]]:
     leaves = list(zip(*map(jax.tree.leaves, trees), strict=True))
     axes = tuple(None if all(one is own[0] for one in own) else 0 for own in leaves)
     joined = [own[0] if axis is None else jnp.stack(own) for own, axis in zip(leaves, axes, strict=True)]
-    return jax.tree.unflatten(jax.tree.structure(trees[0]), joined), axes
+    return jax.tree.unflatten(jax.tree.structure(trees[0]), jax.device_put(joined)), axes
+
+
+@partial(jax.jit, static_argnums=0, compiler_options=RUNS_ONCE)
+def _init_of_one(learner: Learner, key: Array, hyper: Hyper) -> Any:
+    return learner.init(key, hyper)
 
 
 @partial(jax.jit, static_argnums=0, compiler_options=RUNS_ONCE)
@@ -222,8 +227,13 @@ def _unstack(tree: Any) -> list[Any]:
 
 
 @jax.jit
-def _stack(trees: list[Any]) -> Any:
+def _side_by_side(trees: list[Any]) -> Any:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+
+
+def _stack(trees: list[Any]) -> Any:
+    # On the host: a program would have to be compiled for networks of every shape.
+    return jax.device_put(jax.tree.map(lambda *leaves: np.stack(leaves), *trees))
 
 
 _chunk_of_one = jax.jit(_train_chunk, static_argnums=(0, 1))

@@ -26,7 +26,7 @@ from ropeval.learning.learner import Hyper, Learner, Metrics
 from ropeval.learning.resample import Counts, Resamples, RowTable, row_table
 from ropeval.learning.stream import Streamed
 
-__all__ = ["Hyper", "Learner", "Metrics", "Order", "Run", "Trained", "chunk_length", "member_keys", "train"]
+__all__ = ["Hyper", "Learner", "Metrics", "Order", "Run", "Trained", "chunk_length", "keys_for", "member_keys", "train"]
 Told = Callable[[str, float], None]  # (stage, fraction done)
 Aside = Callable[[Callable[[Told], Any]], None]  # calls what it is given on a thread of its own, with whom to tell
 MIN_CHUNK, MAX_CHUNK = 10, 1_000
@@ -95,7 +95,7 @@ class Run:
 
     def spread(self, name: str, value: float) -> Array:
         """[M] the same of a number, as a learner takes it."""
-        return jnp.asarray(self.own(name, value), jnp.float32)
+        return jax.device_put(np.array(self.own(name, value), np.float32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,22 @@ class Trained:
 
 def member_keys(seed: int, members: int) -> Array:
     """One key per member; member i's key does not depend on how many there are."""
+    return _member_keys(np.int64(seed), members)
+
+
+@partial(jax.jit, static_argnums=1)
+def _member_keys(seed: Array, members: int) -> Array:
     return jax.vmap(partial(jax.random.fold_in, jax.random.key(seed)))(jnp.arange(members))
+
+
+def keys_for(purpose: str, keys: Array) -> Array:
+    """Others of the same members, for what goes by this name."""
+    return _folded(keys, np.uint32(zlib.crc32(purpose.encode())))
+
+
+@jax.jit
+def _folded(keys: Array, number: Array) -> Array:
+    return jax.vmap(jax.random.fold_in, in_axes=(0, None))(keys, number)
 
 
 def train(
@@ -144,10 +159,6 @@ class Order(NamedTuple):
     bound: float | None = None
 
     @property
-    def keys(self) -> Array:
-        return jax.vmap(lambda k: jax.random.fold_in(k, zlib.crc32(self.stage.encode())))(self.run.keys)
-
-    @property
     def table(self) -> RowTable | None:
         """How each member draws from its own log."""
         if self.run.counts is None:
@@ -166,7 +177,7 @@ class Order(NamedTuple):
     def given(self) -> tuple[Learner, Transitions, Hyper, Array, RowTable | None]:
         """The members, each with its key of this stage and its own log."""
         assert self.stage, "a run trains a part: run.of(name)"
-        return self.learner, self.transitions, self.hyper, self.keys, self.table
+        return self.learner, self.transitions, self.hyper, keys_for(self.stage, self.run.keys), self.table
 
     def arranged(self) -> Threads | Vectorised:
         """On the machine."""

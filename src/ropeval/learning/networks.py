@@ -1,12 +1,14 @@
 """Networks and their initialisation. Everything here takes one example; the caller vmaps it."""
 
 import math
-from functools import partial
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float
 
@@ -14,16 +16,28 @@ LAYER_NORM_EPS = 1e-5
 _POLAR_STEPS = 48  # a singular value of 1e-7 still grows to 1
 
 
-@partial(jax.jit, static_argnums=1)
-def orthogonal(key: Array, shape: tuple[int, int]) -> Float[Array, "{shape[0]} {shape[1]}"]:
-    """A random matrix with orthonormal rows or columns (whichever are fewer), uniformly distributed.
+def gaussian(keys: Array, shapes: Sequence[tuple[int, int]]) -> list[Float[Array, "..."]]:
+    """Normal numbers of variance ½, a matrix of every key.
 
-    It is the polar factor of a Gaussian matrix, by Newton–Schulz. A QR factorisation would do the same, but
-    batched LAPACK calls inside a compiled program can deadlock on machines with few cores (seen with jaxlib
-    0.10.2 on two), and matrix products run well everywhere.
+    Of all that makes a network, drawing takes longest to compile. So all are drawn at once, from each key as many as
+    the largest matrix needs: the first ones are the same, however many JAX is asked for.
     """
-    rows, columns = shape
-    matrix = jax.random.normal(key, shape) / (math.sqrt(rows) + math.sqrt(columns))  # singular values ≲ 1
+    above = np.nextafter(np.float32(-1.0), np.float32(0.0))  # where erf⁻¹ is still a number, as in `jax.random.normal`
+    most = max(map(math.prod, shapes))
+    drawn = jax.vmap(lambda key: jax.lax.erf_inv(jax.random.uniform(key, (most,), minval=above, maxval=1.0)))(keys)
+    return [own[: math.prod(shape)].reshape(shape) for own, shape in zip(drawn, shapes, strict=True)]
+
+
+@jax.jit
+def orthogonal(drawn: Float[Array, "rows columns"]) -> Float[Array, "rows columns"]:
+    """Of a matrix of `gaussian`, one with orthonormal rows or columns (whichever are fewer), uniformly distributed.
+
+    It is the polar factor, by Newton–Schulz. A QR factorisation would do the same, but batched LAPACK calls inside a
+    compiled program can deadlock on machines with few cores (seen with jaxlib 0.10.2 on two), and matrix products run
+    well everywhere.
+    """
+    rows, columns = drawn.shape
+    matrix = drawn * math.sqrt(2.0) / (math.sqrt(rows) + math.sqrt(columns))  # singular values ≲ 1
 
     def step(_: Array, w: Array) -> Array:
         gram = _product(w, w.T) if rows <= columns else _product(w.T, w)
@@ -57,9 +71,10 @@ class Linear(eqx.Module):
     weight: Float[Array, "inputs outputs"]
     bias: Float[Array, " outputs"]
 
-    def __init__(self, key: Array, inputs: int, outputs: int):
-        self.weight = orthogonal(key, (inputs, outputs))
-        self.bias = jnp.zeros(outputs)
+    def __init__(self, drawn: Float[Array, "inputs outputs"]):
+        """From a matrix of `gaussian`."""
+        self.weight = orthogonal(drawn)
+        self.bias = jnp.zeros(drawn.shape[1])
 
     def __call__(self, x: Float[Array, "*batch inputs"], exact: bool = False) -> Float[Array, "*batch outputs"]:
         """In the precision of x; `exact`: the result in the parameters' own."""
@@ -112,11 +127,9 @@ class MLP(eqx.Module):
         activation: Activation = "relu",
         precision: Precision = "float32",
     ):
-        keys = jax.random.split(key, depth + 1)
-        sizes = [inputs, *[width] * depth]
-        self.hidden = [Linear(keys[i], sizes[i], sizes[i + 1]) for i in range(depth)]
+        sizes = [inputs, *[width] * depth, outputs]
+        *self.hidden, self.head = map(Linear, gaussian(jax.random.split(key, depth + 1), list(pairwise(sizes))))
         self.norms = [Norm(width) for _ in range(depth)] if norm else []
-        self.head = Linear(keys[depth], sizes[depth], outputs)
         self.activation, self.precision = activation, precision
 
     def __call__(self, x: Float[Array, "*batch inputs"]) -> Float[Array, "*batch outputs"]:

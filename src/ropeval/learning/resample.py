@@ -6,7 +6,7 @@ resample, by Walker's alias method (two looks into a table of length E, however 
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -39,12 +39,15 @@ class Resamples:
 
 
 class RowTable(NamedTuple):
-    """How members draw rows of their own resample. Inside a member, `keep` and `other` have lost their first axis."""
+    """How members draw rows of their own resample. Inside a member, `keep` and `other` have lost their first axis.
 
-    keep: Array  # [M, E] probability of staying with an episode that was hit …
-    other: Array  # [M, E] … and where to go instead
-    starts: Array  # [E]
-    lengths: Array  # [E]
+    It is made on the host: whoever trains puts it on a device.
+    """
+
+    keep: Any  # [M, E] probability of staying with an episode that was hit …
+    other: Any  # [M, E] … and where to go instead
+    starts: Any  # [E]
+    lengths: Any  # [E]
 
     def of(self, member: int) -> "RowTable":
         return self._replace(keep=self.keep[member], other=self.other[member])
@@ -61,7 +64,7 @@ class RowTable(NamedTuple):
 
 def table_axes(table: RowTable | None) -> RowTable | None:
     """The member axis of each leaf (0 or None), as `vmap` takes it."""
-    return None if table is None else RowTable(0, 0, None, None)  # type: ignore[arg-type]
+    return None if table is None else RowTable(0, 0, None, None)
 
 
 def row_table(counts: Counts, starts: NDArray[np.integer]) -> RowTable:
@@ -69,12 +72,8 @@ def row_table(counts: Counts, starts: NDArray[np.integer]) -> RowTable:
     lengths = np.diff(starts)
     tables = [alias_table(row * lengths if (row * lengths).any() else lengths) for row in counts]
     keep, other = (np.stack(part) for part in zip(*tables, strict=True))
-    return RowTable(
-        jnp.asarray(keep, jnp.float32),
-        jnp.asarray(other, jnp.int32),
-        jnp.asarray(starts[:-1], jnp.int32),
-        jnp.asarray(lengths, jnp.int32),
-    )
+    whole = (part.astype(np.int32) for part in (other, starts[:-1], lengths))
+    return RowTable(keep.astype(np.float32), *whole)
 
 
 def alias_table(weights: NDArray[np.integer]) -> tuple[Floats, Integers]:

@@ -71,7 +71,7 @@ def compile_network(policy: NetworkPolicy) -> CompiledPolicy:
 
 def compile_uniform(policy: UniformPolicy) -> CompiledPolicy:
     if not policy.discrete:
-        return CompiledPolicy(jax.tree.map(jnp.asarray, policy.bounds), PureFunction("uniform over a box", _in_box))
+        return CompiledPolicy(jax.device_put(policy.bounds), PureFunction("uniform over a box", _in_box))
     return CompiledPolicy(
         jnp.zeros(policy.action_size),  # as many as there are actions
         PureFunction("uniform choice", lambda params, x, key: jax.random.randint(key, (len(x),), 0, len(params))),

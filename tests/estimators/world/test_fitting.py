@@ -7,7 +7,7 @@ import pytest
 
 from ropeval.data import Log
 from ropeval.estimators.world import WorldConfig, fitting, prepare
-from ropeval.estimators.world.fitting import fit_networks, losses, unseen_rows
+from ropeval.estimators.world.fitting import BLOCK, block_of, fit_networks, losses, unseen_rows
 from ropeval.estimators.world.network import Sizes, make_learner, row_loss
 from ropeval.estimators.world.rows import world_rows
 from ropeval.estimators.world.units import make_units
@@ -106,3 +106,8 @@ def test_a_log_of_noise_is_not_learned_by_heart():
     world = prepare(Log(log, 0.5), config, resampled(log))
     assert world.sizes.steps < world.longest == config.sizes(len(log), "cpu").steps
     assert prepare(Log(log, 0.5), config.model_copy(update={"steps": 1000}), resampled(log)).sizes.steps == 1000
+
+
+@pytest.mark.parametrize(("rows", "block"), [(1, 1), (BLOCK, BLOCK), (BLOCK + 2, BLOCK // 2 + 1), (20_000, 4_000)])
+def test_blocks_are_even(rows, block):
+    assert block_of(rows) == block

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ropeval.estimators.world.replays import is_steady, members_asked
+from ropeval.estimators.world.replays import TOGETHER, _replay, is_steady, members_asked, replayed
 from ropeval.learning.engine import Run, member_keys
 from tests.estimators.world.logs import SMALL, resampled, simulator_of
 from tests.problems import LinearQuadratic
@@ -48,6 +48,20 @@ def test_replayed_episodes_earn_what_they_earned():
         assert replay.held_out
         assert replay.open_loop
         assert replay.steady
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("open_loop", [False, True])
+def test_a_few_steps_at_a_time_are_all_at_once(open_loop):
+    log = LinearQuadratic(noise=0.1).log(EPISODES)
+    world = simulator_of(log, chosen=SMALL).simulator
+    steps, episodes = 2 * TOGETHER + 3, 4
+    rows = np.arange(steps)[:, None] + 30 * np.arange(episodes)
+    states, actions = log.observations[rows], log.actions[rows]
+    along = (states, actions, np.full((episodes, len(world.weights)), 0.5, np.float32), np.bool_(open_loop))
+    _, at_once = _replay(world, states[0], np.int32(0), *along)
+    for part, whole in zip(replayed(world, states[0], *along), at_once, strict=True):
+        np.testing.assert_allclose(part, whole, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(("growth", "steady"), [(0.9, True), (1.02, True), (1.2, False), (np.inf, False)])

@@ -11,7 +11,7 @@ from jax import Array
 
 from ropeval.estimators.world.noise import silent
 from ropeval.estimators.world.outcomes import expected_returns
-from ropeval.estimators.world.rollouts import CHUNK, GONE, Simulator, roll_out
+from ropeval.estimators.world.rollouts import BLOCK, CHUNK, GONE, Simulator, log_values, roll_out, values_in_blocks
 from ropeval.estimators.world.units import make_units
 from ropeval.policies import CallablePolicy, load_policy
 from tests.estimators.world.logs import log_of, simulator_of
@@ -50,6 +50,13 @@ def test_a_compiled_policy_and_the_host_loop_agree(simulator, initial, tmp_path)
     assert found.reward.shape == (CHUNK, MEMBERS + 1)
     assert found.apart.shape == found.joint_weight.shape == (CHUNK, WALKERS)
     check_alike(found, other)
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("count", [3, BLOCK, 2 * BLOCK + 5])
+def test_values_of_any_number_of_states(simulator, initial, count):
+    states = np.resize(initial, (MEMBERS + 1, count, initial.shape[-1]))
+    np.testing.assert_allclose(values_in_blocks(simulator, states), log_values(simulator, states), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.training

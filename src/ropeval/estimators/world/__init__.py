@@ -11,7 +11,6 @@ rollouts tell beside the mean and `log_paths.py` what the log does, `units.py` a
 """
 
 import math
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,6 +19,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from numpy.typing import NDArray
 from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
 
@@ -33,7 +33,7 @@ from ropeval.estimators.world.outcomes import outcomes, possible_returns
 from ropeval.estimators.world.prepared import LOG_VALUE, World, build, log_value_steps
 from ropeval.estimators.world.rollouts import Rollouts, roll_out
 from ropeval.estimators.world.support import Answer, answer
-from ropeval.learning.engine import Run
+from ropeval.learning.engine import Run, keys_for
 from ropeval.learning.resample import Counts
 from ropeval.policies.uniform import UniformPolicy
 from ropeval.runtime import sized_for
@@ -133,8 +133,7 @@ def lived(
 ) -> tuple[NDArray[np.float32], Rollouts]:
     """Rollouts, and the states [M + 1, R, S] that they start from; `starts` [M + 1, E] says how often an episode's."""
     horizon = steps_for(problem.log, config.max_horizon)
-    keys = jax.vmap(lambda key: jax.random.fold_in(key, zlib.crc32(b"rollouts")))(run.keys)  # for every policy the same
-    keys = jnp.concatenate([keys, jax.random.split(keys[0], 1)])  # and of the joint rollouts
+    keys = _with_joint(keys_for("rollouts", run.keys))  # for every policy the same
     report = run.report
 
     def told(share: float) -> None:
@@ -148,6 +147,12 @@ def lived(
     if problem.horizon is not None:
         return initial, found.within(problem.horizon)
     return initial, found.lasting() if found.discount[-1] > TAIL and horizon > 1 else found
+
+
+@jax.jit
+def _with_joint(keys: Array) -> Array:
+    """Of the members [M], and of the joint rollouts."""
+    return jnp.concatenate([keys, jax.random.split(keys[0], 1)])
 
 
 def initial_counts(problem: Problem, run: Run) -> Counts:

@@ -27,7 +27,7 @@ BY_HEART = 0.02  # by how much the loss of unseen rows may exceed that of seen o
 FEWEST_PASSES = 4.0  # over the log, below which nothing is tried
 CLEARLY = 0.99  # of the other's loss on unseen rows: then a network without LayerNorm is taken
 LOOKED_AT = 20_000  # rows, evenly spaced, by which members are judged and compared on the log
-BLOCK = 4096
+BLOCK = 4096  # rows at a time, at most
 Learn = Callable[..., Trained]  # `train`, or what stands for it in a rehearsal
 
 
@@ -121,9 +121,15 @@ def _row_losses(nets: Any, rows: Rows, moving: int, choices: tuple[int, ...]) ->
     """[M, n]"""
 
     def one(net: Any) -> Array:
-        return jax.lax.map(partial(row_loss, net, moving=moving, choices=choices), rows, batch_size=BLOCK)
+        loss = partial(row_loss, net, moving=moving, choices=choices)
+        return jax.lax.map(loss, rows, batch_size=block_of(len(rows.reward)))
 
     return jax.vmap(one)(nets)
+
+
+def block_of(rows: int) -> int:
+    """How many of them at a time: as even as can be, since what is left over is compiled for itself."""
+    return -(-rows // -(-rows // BLOCK))
 
 
 def rows_looked_at(size: int) -> NDArray[np.int64]:

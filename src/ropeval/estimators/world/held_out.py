@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Transitions
 from ropeval.data.streaming import take
-from ropeval.estimators.world.fitting import BLOCK, rows_looked_at, unseen_rows
+from ropeval.estimators.world.fitting import block_of, rows_looked_at, unseen_rows
 from ropeval.estimators.world.memory import REWARD, STRETCH, Memory, remembered, rows_in_a_row
 from ropeval.estimators.world.network import Prediction, disagreement, predict
 from ropeval.estimators.world.noise import Noise, features, make_noise, silent
@@ -63,7 +63,7 @@ def look_at_log(nets: Any, weights: Array, units: Units, data: Transitions, data
     drawn = np.flatnonzero(goes_on)
     x, outcome = some.x[drawn], some.next_x[drawn, 0]
     own = np.asarray(own_residuals(nets, units, x, outcome))  # [M, p, D]
-    asked = np.asarray(_asked_about(units, x, jnp.asarray(take(dataset.next_observations, rows[drawn]))))
+    asked = np.asarray(_asked_about(units, x, take(dataset.next_observations, rows[drawn])))
     half = rows[drawn] // STRETCH % 2
     noise = make_noise(asked, np.asarray(residual)[drawn], own, unseen[:, drawn], noisy, half)
     return Look(usual, noise, noisy, rewards, unexplained)
@@ -81,12 +81,12 @@ def _unforeseen(missed: Floats, numbers: Floats) -> list[float]:
     return found
 
 
-def _asked(weights: Array, dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> tuple[NDArray[np.bool_], Array]:
+def _asked(weights: Array, dataset: Dataset, run: Run, rows: NDArray[np.int64]) -> tuple[NDArray[np.bool_], Floats]:
     """[M, n] which sound members have not seen a row; and by how much each is asked about it."""
     sound = np.asarray(weights)[:, None] > 0
     unseen = unseen_rows(dataset, run, rows) & sound
     asked = np.where(unseen.any(axis=0), unseen, sound)  # of a row that all have seen, all are asked
-    return unseen, jnp.asarray(asked / np.maximum(1, asked.sum(axis=0)), jnp.float32)
+    return unseen, (asked / np.maximum(1, asked.sum(axis=0))).astype(np.float32)
 
 
 def look_for_memory(
@@ -165,7 +165,7 @@ def _compare(nets: Any, weights: Array, units: Units, x: Array, outcome: Array, 
         spread = weights @ (every.change - (weights @ every.change)[None]) ** 2
         return disagreement(every, weights), outcome[: len(units.moving)] - change, spread, reward, missed, expected
 
-    return jax.lax.map(one, (x, outcome, asked.T), batch_size=BLOCK)
+    return jax.lax.map(one, (x, outcome, asked.T), batch_size=block_of(len(x)))
 
 
 def _missed(chances: Sequence[Array], numbers: Array) -> Array:

@@ -62,7 +62,7 @@ def important_columns(world: Simulator, dataset: Dataset) -> NDArray[np.int64]:
     """[k] at most four, the most important first; columns that never change are not among them."""
     states = take(dataset.observations, np.arange(0, len(dataset), max(1, len(dataset) // LOOKED_AT)))
     others = states[np.random.default_rng(0).permutation(len(states))]
-    matters = np.nan_to_num(np.asarray(_changes(world, jnp.asarray(states), jnp.asarray(others))))  # [S]
+    matters = np.nan_to_num(np.asarray(_changes(world, states, others)))  # [S]
     varied = np.ptp(states, axis=0) > 0
     order = np.argsort(-np.where(varied, matters, -1.0), kind="stable")
     return np.asarray(order[: min(PICTURED, int(varied.sum()))], np.int64)

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-import jax.numpy as jnp
+import jax
 import numpy as np
-from jax import Array
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Transitions
@@ -22,17 +21,17 @@ class LogReturns:
     known: NDArray[np.bool_]  # [N] whether next to nothing of it lies beyond a time-out
 
     @property
-    def scale(self) -> tuple[Array, Array, Array, Array]:
+    def scale(self) -> tuple[np.float32, ...]:
         """Mean, standard deviation, smallest and largest of those that are known."""
         seen = self.returns[self.known]
-        return tuple(jnp.float32(v) for v in (seen.mean(), seen.std() or 1.0, seen.min(), seen.max()))
+        return tuple(np.float32(v) for v in (seen.mean(), seen.std() or 1.0, seen.min(), seen.max()))
 
     def rows(self, data: Transitions) -> Transitions:
         """The same rows with the standardised return for a reward, and `discount` 0 where it is not known."""
         mean, std, *_ = (float(v) for v in self.scale)
-        scaled = jnp.asarray((self.returns - mean) / std, jnp.float32)
-        rows = data.rows._replace(reward=scaled, discount=jnp.asarray(self.known, jnp.float32))
-        return replace(data, rows=rows)
+        scaled, known = ((self.returns - mean) / std).astype(np.float32), self.known.astype(np.float32)
+        reward, discount = jax.device_put((scaled, known))
+        return replace(data, rows=data.rows._replace(reward=reward, discount=discount))
 
 
 def log_returns(dataset: Dataset, gamma: float, horizon: int | None = None) -> LogReturns:

@@ -70,6 +70,8 @@ def features(units: Units, x: Array, following: Array) -> Array:
 
 def draw(noise: Noise, key: Array, asked: Array) -> Array:
     """A residual [D] for one step with these features [F]; `noise` of one group."""
+    if len(noise.residuals) == 1:  # `silent`: nothing to ask, nothing to draw, and half of the rollouts' program less
+        return jnp.asarray(noise.residuals[0])
     node = jnp.int32(0)
     for _ in range(QUESTIONS):
         column = noise.tree.column[node]

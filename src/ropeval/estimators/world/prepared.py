@@ -126,9 +126,8 @@ def _look(
 ) -> World:
     """At what was trained, by rows that members have not seen."""
     good = (trained.diverged_at < 0) & (value_trained.diverged_at < 0)
-    weights = jnp.asarray(good / max(1, good.sum()), jnp.float32)
+    weights, units = jax.device_put(((good / max(1, good.sum())).astype(np.float32), units))
     nets = _sound(trained.state.target, good)
-    units = jax.tree.map(jnp.asarray, units)
     look = look_at_log(nets, weights, units, data, dataset, run)
     memory = look_for_memory(nets, weights, units, data, dataset, run, look.noisy)
     values = _sound(value_trained.state.target, good)
@@ -153,12 +152,10 @@ def _simulator(
     dataset: Dataset,
 ) -> tuple[Simulator, NDArray[np.int64]]:
     """And the columns whose way it keeps."""
-    simulator = Simulator(
-        nets, values, weights, units,
-        jnp.asarray(usual), jax.tree.map(jnp.asarray, noise), *returns.scale, jnp.zeros(0, int),
-    )  # fmt: skip
+    numbers = jax.device_put((usual, noise, *returns.scale, np.zeros(0, np.int32)))
+    simulator = Simulator(nets, values, weights, units, *numbers)
     columns = important_columns(simulator, dataset)
-    return simulator._replace(pictured=jnp.asarray(columns)), columns
+    return simulator._replace(pictured=jax.device_put(columns)), columns
 
 
 def _unlearned(
@@ -169,8 +166,7 @@ def _unlearned(
     members = len(trained.diverged_at)
     good = np.ones(members, bool)
     nets, values = (_sound(one.state.target, good) for one in (trained, value_trained))
-    weights = jnp.asarray(good / members, jnp.float32)
-    units = jax.tree.map(jnp.asarray, units)
+    weights, units = jax.device_put(((good / members).astype(np.float32), units))
     nothing = silent(members + 1, len(units.moving))
     simulator, columns = _simulator(nets, values, weights, units, LEAST_APART, nothing, returns, dataset)
     return World(
@@ -191,4 +187,4 @@ def _sound(nets: Any, good: NDArray[np.bool_]) -> Any:
         mask = jnp.asarray(good).reshape(-1, *([1] * (leaf.ndim - 1)))
         return jnp.where(mask, leaf, 0.0)
 
-    return jax.tree.map(mend, nets)
+    return nets if good.all() else jax.tree.map(mend, nets)

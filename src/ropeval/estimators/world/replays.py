@@ -21,6 +21,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from ropeval.arrays import AnyArray
 from ropeval.data import Dataset
 from ropeval.data.streaming import take
 from ropeval.estimators.world.network import mean_prediction, predict
@@ -30,7 +31,11 @@ from ropeval.runtime import RUNS_ONCE
 
 REPLAYED = 64  # episodes
 STEPS = (1, 10, 50, 200)
+TOGETHER = 10  # steps of a compiled program
 MOVED, PARTED = 0.01, 0.25  # standard deviations of a column: how far first states are moved, and what is too far then
+
+
+Floats = NDArray[np.float32]
 
 
 class Replay(NamedTuple):
@@ -64,19 +69,17 @@ def replay_log(world: Simulator, dataset: Dataset, run: Run, open_loop: bool) ->
         lived = (time <= last[None]).astype(np.float32)  # [T, K]
         rows = dataset.starts[:-1][episodes][None] + np.minimum(time, last[None])  # [T, K]
         states, actions = (
-            jnp.asarray(take(column, rows.reshape(-1)).reshape(*rows.shape, *column.shape[1:]))
+            take(column, rows.reshape(-1)).reshape(*rows.shape, *column.shape[1:])
             for column in (dataset.observations, dataset.actions)
         )
-        weights = asked[:, episodes].T / asked[:, episodes].sum(axis=0)[:, None]  # [K, M]
-        first = states[0]
-        along = (states, actions, jnp.asarray(weights, jnp.float32), jnp.bool_(open_loop))
-        rewards, lived_through = _replay(world, first, *along)
-        predicted = (np.asarray(rewards, np.float64) * lived).sum(axis=0)
+        weights = (asked[:, episodes].T / asked[:, episodes].sum(axis=0)[:, None]).astype(np.float32)  # [K, M]
+        along = (states, actions, weights, np.bool_(open_loop))
+        rewards, lived_through = replayed(world, states[0], *along)
+        predicted = (rewards.astype(np.float64) * lived).sum(axis=0)
         logged = (dataset.rewards[rows] * lived).sum(axis=0, dtype=np.float64)
-        sides = jax.random.rademacher(jax.random.key(0), first.shape, jnp.float32)
-        _, moved = _replay(world, first + MOVED * world.units.state_std[None] * sides, *along)
-        usual, other = (np.asarray(path)[:, :count] for path in (lived_through, moved))
-        steady = is_steady(usual, other, np.asarray(world.units.state_std))
+        std, sides = np.asarray(world.units.state_std), np.asarray(_sides(states[0].shape))
+        _, moved = replayed(world, states[0] + np.float32(MOVED) * std[None] * sides, *along)
+        steady = is_steady(lived_through[:, :count], moved[:, :count], std)
         found.append(
             Replay(
                 steps, count, float(logged[:count].mean()), float(predicted[:count].mean()),
@@ -96,12 +99,25 @@ def members_asked(run: Run, episodes: int, sound: NDArray[np.bool_]) -> tuple[ND
     return np.broadcast_to(sound[:, None], (len(sound), episodes)), False
 
 
+def replayed(
+    world: Simulator, first: Floats, logged: Floats, actions: AnyArray, weights: Floats, open_loop: np.bool_
+) -> tuple[Floats, Floats]:
+    """[T, K] rewards and [T, K, S] states from first states [K, S] on, along logged states [T, K, S] and actions
+    [T, K, …], by each episode's members, weights [K, M]. A few steps at a time: one program for every T."""
+    states, found = first, []
+    for start in range(0, len(logged), TOGETHER):
+        times = np.minimum(np.arange(start, start + TOGETHER), len(logged) - 1)  # what is too much is cut off below
+        states, seen = _replay(world, states, np.int32(start), logged[times], actions[times], weights, open_loop)
+        found.append(jax.device_get(seen))
+    rewards, lived_through = (np.concatenate(part)[: len(logged)] for part in zip(*found, strict=True))
+    return rewards, lived_through
+
+
 @partial(jax.jit, compiler_options=RUNS_ONCE)
 def _replay(
-    world: Simulator, first: Array, logged: Array, actions: Array, weights: Array, open_loop: Array
-) -> tuple[Array, Array]:
-    """[T, K] rewards and [T, K, S] states from first states [K, S] on, along logged states [T, K, S] and actions
-    [T, K, …], by each episode's members, weights [K, M]."""
+    world: Simulator, first: Array, start: Array, logged: Array, actions: Array, weights: Array, open_loop: Array
+) -> tuple[Array, tuple[Array, Array]]:
+    """The last states, and the rewards and states of some steps from time `start` on."""
     units = world.units
 
     def one(state: Array, action: Array, weights: Array, key: Array) -> tuple[Array, Array]:
@@ -117,7 +133,13 @@ def _replay(
         following, rewards = jax.vmap(one)(states, actions, weights, keys)
         return following, (rewards, states)
 
-    return jax.lax.scan(step, first, (jnp.arange(len(actions)), logged, actions))[1]
+    return jax.lax.scan(step, first, (start + jnp.arange(len(actions)), logged, actions))
+
+
+@partial(jax.jit, static_argnums=0)
+def _sides(shape: tuple[int, ...]) -> Array:
+    """−1 or 1."""
+    return jax.random.rademacher(jax.random.key(0), shape, jnp.float32)
 
 
 def is_steady(states: NDArray[np.float32], moved: NDArray[np.float32], std: NDArray[np.float32]) -> bool:

@@ -35,7 +35,7 @@ from ropeval.runtime import RUNS_OFTEN
 Doubles = NDArray[np.float64]
 BEYOND = 5.0  # members may agree where none has been: an action a whole range outside the logged ones counts as this
 CHUNK = 32  # steps of a compiled program, after which progress is told
-BLOCK = 4096  # first states whose V_b is asked at a time
+BLOCK = 512  # states of a group whose V_b is asked at a time
 GONE = 1e-4  # where no rollout weighs more than this, all are over
 
 
@@ -121,15 +121,19 @@ def log_values(world: Simulator, states: Array) -> Array:
 
 
 def first_log_values(world: Simulator, dataset: Dataset) -> NDArray[np.float32]:
-    """[M + 1, E] V_b of the log's first states: each member's own, and their mean; in blocks of one shape."""
+    """[M + 1, E] V_b of the log's first states: each member's own, and their mean."""
     initial = dataset.initial_observations
-    found = np.empty((len(world.weights) + 1, len(initial)), np.float32)
-    for start in range(0, len(initial), BLOCK):
-        some = initial[start : start + BLOCK]
-        filled = np.resize(some, (min(BLOCK, len(initial)), initial.shape[1]))
-        everyones = np.broadcast_to(filled, (len(found), *filled.shape))
-        found[:, start : start + BLOCK] = np.asarray(_log_values(world, jnp.asarray(everyones)))[:, : len(some)]
-    return found
+    return values_in_blocks(world, np.broadcast_to(initial, (len(world.weights) + 1, *initial.shape)))
+
+
+def values_in_blocks(world: Simulator, states: NDArray[np.float32]) -> NDArray[np.float32]:
+    """`log_values`, in blocks of one shape: one program, however many states there are."""
+    count = states.shape[1]
+    found = []
+    for start in range(0, count, BLOCK):
+        filled = np.arange(start, start + BLOCK) % count
+        found.append(np.asarray(_log_values(world, states[:, filled])))
+    return np.concatenate(found, axis=1)[:, :count]
 
 
 _log_values = jax.jit(log_values)
@@ -164,7 +168,7 @@ def _host_step(
 ) -> tuple[Walkers, Moment]:
     states = np.nan_to_num(np.asarray(walkers.states))  # policies are asked about numbers only
     drawn = [draw_actions(policy, own, 1, rng)[:, 0] for own, rng in zip(states, generators, strict=True)]
-    return _advance(world, walkers, jnp.asarray(np.stack(drawn)), _step_keys(keys, jnp.int32(time))[1])
+    return _advance(world, walkers, np.stack(drawn), _step_keys(keys, jnp.int32(time))[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,22 +220,22 @@ def roll_out(
     report: Callable[[float], None] | None = None,
 ) -> Rollouts:
     """Follow the policy from `initial` [M + 1, R, S] for at least `horizon` steps; keys [M + 1]."""
-    states = jnp.asarray(initial)
-    walkers = _placed(Walkers(states, jnp.ones(initial.shape[:2]), states), world)
-    first = np.asarray(_log_values(world, walkers.states), np.float64)
+    states, weight = jax.device_put((initial, np.ones(initial.shape[:2], np.float32)))
+    walkers = _placed(Walkers(states, weight, states), world)
+    first = values_in_blocks(world, initial).astype(np.float64)
     compiled = policy.compiled()
-    generators = [np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel()) for key in keys]
+    generators = [np.random.default_rng(numbers) for numbers in np.asarray(jax.random.key_data(keys))]
     moments: list[Any] = []
     length = min(CHUNK, horizon + 1) if compiled is not None else 1
     horizon = -(-(horizon + 1) // length) * length - 1  # whole chunks, one step more for the value of the last state
     for time in range(0, horizon + 1, length):
         if compiled is not None:
-            walkers, seen = _compiled_chunk(world, compiled, walkers, keys, length, jnp.int32(time))
+            walkers, seen = _compiled_chunk(world, compiled, walkers, keys, length, np.int32(time))
         else:
             walkers, seen = _host_step(world, policy, walkers, keys, time, generators)
             seen = jax.tree.map(lambda a: a[None], seen)
         moments.append(jax.device_get(seen))
-        over = gamma ** (time + length) * float(walkers.weight.max()) < GONE
+        over = gamma ** (time + length) * float(np.asarray(walkers.weight).max()) < GONE
         if report:
             report((time + length) / (horizon + 1))
         if over:
@@ -241,7 +245,7 @@ def roll_out(
     )
     discount = gamma ** np.arange(horizon + 1, dtype=np.float64)
     weight = discount[:, None, None] * running  # [T, M + 1, R]
-    last = np.where(running[-1] > 0.0, np.asarray(_log_values(world, walkers.before), np.float64), 0.0)
+    last = np.where(running[-1] > 0.0, values_in_blocks(world, np.asarray(walkers.before)), 0.0).astype(np.float64)
     return Rollouts(
         (weight * rewards).mean(axis=-1), first.mean(axis=-1), (weight[-1] * last).mean(axis=-1), discount,
         running[:, -1], rewards[:, -1], last[-1], apart, pictured,

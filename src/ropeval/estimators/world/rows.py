@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 from numpy.typing import NDArray
 
@@ -69,7 +69,7 @@ def world_rows(dataset: Dataset, units: Units) -> Transitions:
     """Rows for the engine: x is the pair, next_x where it leads, discount whether the episode goes on."""
     reward: Any = (dataset.rewards - units.reward_mean) / units.reward_std
     goes_on = (~dataset.terminations).astype(np.float32)
-    nothing = jnp.zeros((1, 1, 1))
+    nothing = jax.device_put(np.zeros((1, 1, 1), np.float32))
     return lay_out(
         LoggedPairs(dataset, units), LoggedOutcomes(dataset, units), nothing, reward, goes_on, dataset.starts
     )
