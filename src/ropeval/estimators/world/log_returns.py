@@ -8,7 +8,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Transitions
-from ropeval.data.returns import discounted_steps
+from ropeval.data.returns import discounted_steps, onwards
 
 Doubles = NDArray[np.float64]
 UNFINISHED = 0.03  # of a return's weight beyond a time-out, from which on it says too little about V_b
@@ -16,7 +16,7 @@ UNFINISHED = 0.03  # of a return's weight beyond a time-out, from which on it sa
 
 @dataclass(frozen=True, eq=False)
 class LogReturns:
-    """Returns from every logged step on; after a time-out the log's mean reward goes on for ever."""
+    """Returns from every logged step on; after a time-out it goes on as the log's later steps do."""
 
     returns: Doubles  # [N]
     known: NDArray[np.bool_]  # [N] whether next to nothing of it lies beyond a time-out
@@ -43,7 +43,7 @@ def log_returns(dataset: Dataset, gamma: float, horizon: int | None = None) -> L
     rewards = dataset.rewards.astype(np.float64)
     returns, left = np.zeros(len(rewards)), np.zeros(len(rewards))  # `left`: weight of what lies beyond a time-out
     cut = ~dataset.terminations[last * (lengths > 0)] & (lengths > 0)
-    following = np.where(cut, rewards.mean() / (1.0 - gamma), 0.0)  # [E] value after the last step
+    following = np.where(cut, onwards(dataset, gamma).worth(np.inf), 0.0)  # [E] value after the last step
     beyond = cut.astype(np.float64)
     for back in range(int(lengths.max(initial=0))):  # all episodes at once, from their ends
         going = lengths > back
@@ -56,7 +56,7 @@ def log_returns(dataset: Dataset, gamma: float, horizon: int | None = None) -> L
 
 
 def _next_returns(dataset: Dataset, gamma: float, horizon: int) -> LogReturns:
-    """After a time-out within the horizon the log's mean reward goes on."""
+    """After a time-out within the horizon it goes on as the log's later steps do."""
     left = np.repeat(dataset.starts[1:], np.diff(dataset.starts)) - np.arange(len(dataset))  # [N] rows to the end
     returns, rewards = np.zeros(len(dataset)), dataset.rewards.astype(np.float64)
     for ahead in range(min(horizon, int(left.max()))):  # all rows at once
@@ -67,4 +67,5 @@ def _next_returns(dataset: Dataset, gamma: float, horizon: int) -> LogReturns:
     missing = np.where(dataset.terminations[last], 0.0, missing)
     known = missing <= UNFINISHED * discounted_steps(gamma, horizon)
     known = known if known.any() else np.ones(len(dataset), bool)
-    return LogReturns(returns + rewards.mean() * missing, known)
+    beyond = gamma**left * onwards(dataset, gamma).worth(np.maximum(horizon - left, 0))
+    return LogReturns(returns + np.where(dataset.terminations[last], 0.0, beyond), known)
