@@ -32,6 +32,15 @@ def test_discrete_actions_stay_integers(columns):
     np.testing.assert_array_equal(np.asarray(rows.next_x[0, 0, -3:]), [0, 0, 1])
 
 
+def test_true_and_false_are_two_discrete_actions_also_where_only_one_occurs(columns):
+    for choice in (np.arange(12) % 2 == 0, np.zeros((12, 1), bool)):
+        log = Dataset.from_columns(columns | {"actions": choice})
+        assert log.num_actions == 2
+        np.testing.assert_array_equal(log.actions, choice.ravel())
+    bits = Dataset.from_columns(columns | {"actions": np.zeros((12, 2), bool)})
+    assert bits.num_actions is None
+
+
 def random_log(lengths, seed):
     rng = np.random.default_rng(seed)
     steps = sum(lengths)

@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 
 import numpy as np
@@ -86,3 +87,32 @@ def test_the_unit_of_a_column_does_not_matter(unit):
     assert std[0] == pytest.approx(unit * values.std(), rel=1e-5)
     constant = np.full((1000, 2), [unit, 0.0], np.float32)
     np.testing.assert_allclose(normaliser(constant)[1], [STD_FLOOR * min(1.0, unit), STD_FLOOR], rtol=1e-5)
+
+
+def doses(*columns):
+    """The log with these actions."""
+    return replace(LOG, actions=np.stack(columns, axis=1).astype(np.float32))
+
+
+def test_actions_of_a_size_that_networks_do_not_learn_from_are_standardised():
+    """In milligrams, in kilograms, around a thousand, and one that is always given; the usual ones stay as they are."""
+    share = np.random.default_rng(0).random(len(LOG))
+    log = Log(doses(share, 500 * share, 1e-7 * share, 1000 + share, 300 + 0 * share), 0.9)
+    seen = log.pairs(None)[:][:, 2:]
+    np.testing.assert_array_equal(seen[:, 0], share.astype(np.float32))
+    np.testing.assert_allclose(seen[:, 1:].mean(axis=0), 0.0, atol=1e-3)
+    np.testing.assert_allclose(seen[:, 1:].std(axis=0), [1.0, 1.0, 1.0, 0.0], rtol=1e-3)
+    assert Log(doses(share, 2.0 - share), 0.9).action_units is None
+    assert Log(log.given, 0.9, "paper").action_units is None
+
+
+def test_in_whatever_unit_doses_are_given_the_same_is_learned_from():
+    share = np.random.default_rng(0).random(len(LOG))
+
+    def learned_from(unit):
+        policy = CallablePolicy(lambda o: unit * np.abs(np.sin(o[:, :1])), deterministic=True)
+        found = make_problem(doses(unit * share), policy, 0.9).transitions
+        return [np.asarray(part) for part in (found.rows.x, found.rows.next_x, found.initial_x)]
+
+    for large, small in zip(learned_from(1000.0), learned_from(0.001), strict=True):
+        np.testing.assert_allclose(large, small, rtol=1e-4, atol=1e-5)

@@ -35,6 +35,18 @@ def standardise(columns):
         columns[name] = (columns[name] - mean) / std
 
 
+def name_episodes(columns):
+    ends = columns["truncations"] | columns["terminations"]
+    for name in ("observations", "next_observations"):
+        columns[name][:, 0] = 10_000 + np.cumsum(ends) - ends
+
+
+def stamp(columns):
+    """A row a minute."""
+    for name, later in (("observations", 0), ("next_observations", 1)):
+        columns[name][:, 0] = 1.7e9 + 60.0 * (np.arange(300) + later)
+
+
 def swap_flags(columns):
     columns["terminations"], columns["truncations"] = columns["truncations"], columns["terminations"]
 
@@ -48,6 +60,8 @@ WARNED = [
     (standardise, "looks normalised"),
     (swap_flags, "look swapped"),
     (shift_flags, "shifted or missing"),
+    (name_episodes, r"observations\[0\] is another whole number in every episode"),
+    (stamp, "rounded to multiples of 128"),
     (lambda c: c.update(rewards=np.ones(300)), "every reward is 1"),
     (lambda c: c.update({n: 0 * c[n] for n in ("observations", "next_observations")}), "no observation ever changes"),
     (lambda c: c["actions"].__setitem__(3, 1e6), "actions outside the task's space"),

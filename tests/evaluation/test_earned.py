@@ -69,3 +69,11 @@ def test_where_rewards_are_rare_their_size_is_no_yardstick():
     assert earned.scale == pytest.approx(5.0)
     assert earned.least == 0.0
     assert earned.most == pytest.approx(500.0, rel=0.01)
+
+
+@pytest.mark.parametrize("one_in", [6, 12, 18])
+def test_few_that_are_far_from_most_do_not_stretch_it(one_in):
+    """One visitor in so many buys for 1. What policies differ by is some of these, also where more than a few buy."""
+    data = LinearQuadratic().log(360, length=1)
+    bought = (np.arange(len(data)) % one_in == 0).astype(np.float32)
+    assert earned_by(Log(replace(data, rewards=bought), 0.0)).scale == pytest.approx(min(1.0, 6.0 / one_in))

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 import ropeval
+from ropeval.data import make_problem
+from ropeval.estimators.estimator import EffectiveSize, Estimated
 from ropeval.evaluation.result import Estimate, Interval
-from ropeval.evaluation.versus_log import compare_with_log
+from ropeval.evaluation.versus_log import compare_with_log, logged_returns
 from ropeval.learning.resample import Resamples
-from tests.problems import Chain
+from tests.problems import Chain, LinearQuadratic
 
 CHAIN = Chain(size=2, gamma=0.7)
 
@@ -48,6 +50,16 @@ def test_there_is_no_comparison_without_an_estimate():
     beyond = Interval(0.0, 9.0, 0.95, "bounds", 200, 10)
     assert compare_with_log(None, replicates, None, returns, resamples) is None
     assert compare_with_log(3.0, replicates, beyond, returns, resamples) is None
+
+
+def test_where_most_of_it_was_cut_off_nothing_is_compared():
+    """At γ = 0.9 half of what counts is over after seven steps."""
+    task = LinearQuadratic()
+    for length, there in ((3, False), (20, True)):
+        problem = make_problem(task.log(50, length=length), task.policy(0.0), task.gamma, draws=2)
+        assert (logged_returns(problem, Estimated(np.zeros(2))) is not None) is there
+        assert logged_returns(problem, Estimated(np.zeros(2), effective=EffectiveSize(7.0, True, 0.5))) is not None
+    assert compare_with_log(3.0, np.arange(200.0), None, None, None) is None
 
 
 def test_a_log_that_costs_has_no_share():

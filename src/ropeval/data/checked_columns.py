@@ -220,6 +220,8 @@ def _flags(columns: Columns, key: str, steps: int, name: str) -> NDArray[np.bool
 
 def _actions(columns: Columns, steps: int, name: str) -> tuple[NDArray[Any], int | None]:
     array = columns["actions"]
+    if yes_or_no := array.dtype.kind == "b" and array.size == len(array):
+        array = array.astype(np.int32)
     if array.dtype.kind not in "iu":
         return _matrix(columns, "actions", steps, name), None
     if array.ndim == 2 and array.shape[1] == 1:
@@ -233,7 +235,7 @@ def _actions(columns: Columns, steps: int, name: str) -> tuple[NDArray[Any], int
     if array.min() < 0:
         row = int(np.argmin(array))
         raise UserError(f"{name}: actions is {array[row]} at row {row}; discrete actions count from 0")
-    count = int(array.max()) + 1
+    count = 2 if yes_or_no else int(array.max()) + 1
     if "num_actions" in columns:
         count, declared = _count(columns["num_actions"], name), count
         if count < declared:

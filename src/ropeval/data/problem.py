@@ -28,6 +28,7 @@ PROTOCOLS: tuple[Protocol, ...] = ("standard", "paper")
 DEFAULT_DRAWS = 8  # actions of a stochastic policy per state, where they are not
 EXACT = 16  # discrete actions or fewer, all of which are looked at
 STD_FLOOR = 1e-5
+ORDINARY = (0.1, 10.0)  # deviations of a column of actions that is left as it is
 LEAST = 1e-25  # what is smaller is nothing: float32 could not divide by it
 ASKED = 16_384  # states whose features are made at a time
 
@@ -68,12 +69,25 @@ class Log:
 
     def pairs(self, width: int | None) -> Pairs:
         """The logged pairs; `width`: of the one-hot code of discrete actions."""
-        return Pairs(self.dataset.observations, self.dataset.actions, *self.normaliser, width)
+        seen = self.dataset
+        return Pairs(seen.observations, seen.actions, *self.normaliser, width, action_units=self.action_units)
 
     @cached_property
     def normaliser(self) -> tuple[Singles, Singles]:
         """Mean and standard deviation of the states, [S] each."""
         return normaliser(self.dataset.observations)
+
+    @cached_property
+    def action_units(self) -> tuple[Singles, Singles] | None:
+        """Offset and size of continuous actions, [A] each; None: as they are. So are most, as in the paper, between −1
+        and 1. But a network hears nothing else beside a dose of 500 mg, and nothing of one of 0.0005 kg."""
+        if self.dataset.num_actions is not None or self.protocol == "paper":
+            return None
+        mean, std = normaliser(self.dataset.actions)
+        space, least = self.dataset.space, np.maximum(np.abs(mean), 1.0)
+        size = np.where(space.low == space.high, least, std)  # what never changes has none of its own
+        odd = (size < ORDINARY[0]) | (size > ORDINARY[1]) | (np.abs(mean) > ORDINARY[1])
+        return (np.where(odd, mean, 0.0), np.where(odd, size, 1.0)) if odd.any() else None
 
     @cached_property
     def reward(self) -> jax.Array:

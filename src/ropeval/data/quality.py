@@ -18,6 +18,8 @@ FAR = 100.0  # times the width of 98 % of the actions, beyond which one is not o
 SHIFTED = 0.01  # of the steps inside episodes that do not lead to the next row, from which on a warning is due
 NORMALISED_MEAN, NORMALISED_STD = 0.02, 0.05  # how near 0 and 1 every column of a standardised log comes
 ALWAYS = 0.999
+LEAST_NAMED = 20  # episodes, of which a number may be the name: fewer may differ in something by chance
+COARSE = 10.0  # times what a number is rounded to: changes that are smaller are mostly rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +113,7 @@ def warnings_of(
             "every log_prob lies between 0 and 1: are these densities, not their logarithms? Densities belong into "
             "propensities"
         )
+    found += _odd_columns(dataset, observations)
     if (observations.low == observations.high).all():
         found.append("no observation ever changes: states cannot be told apart, and what a policy does hardly matters")
     if rewards.low[0] == rewards.high[0]:
@@ -133,6 +136,34 @@ def warnings_of(
             from_one = "; do yours count from 1? Then take 1 off" if unused.tolist() == [0] else ""
             found.append(f"discrete actions that never occur: {shown}; of their effect the log says nothing{from_one}")
     return found
+
+
+def _odd_columns(dataset: Dataset, observations: Ranges) -> list[str]:
+    """Columns that a table has, and that are no part of a state: what names an episode, and the time of day."""
+    found, every = [], max(1, len(dataset) // COMPARED)
+    inside = ~np.isin(np.arange(0, len(dataset), every), dataset.last_rows)  # what follows an end may be anything
+    seen = (np.asarray(m[::every][inside], np.float64) for m in (dataset.next_observations, dataset.observations))
+    changes, first = np.abs(np.subtract(*seen)), np.asarray(dataset.initial_observations)
+    reach = np.maximum(np.abs(observations.low), np.abs(observations.high))
+    for i, name in enumerate(dataset.labels[0]):
+        moves = changes[changes[:, i] > 0.0, i]
+        unit = float(np.spacing(np.float32(reach[i])))  # what numbers of this size are rounded to
+        if len(moves) == 0 and len(first) >= LEAST_NAMED and _are_names(first[:, i]):
+            found.append(
+                f"{name} is another whole number in every episode, and never changes in it: if it is but the episode's "
+                "name, leave it out of the observations; networks learn it by heart"
+            )
+        elif len(moves) and unit >= 1.0 and np.median(moves) < COARSE * unit:
+            found.append(
+                f"{name} goes up to {reach[i]:.4g}, where numbers are rounded to multiples of {unit:g} (they are held "
+                "in 32 bits), which is about as much as it changes by: if it is a time, count it from the start of the "
+                "episode, or leave it out"
+            )
+    return found
+
+
+def _are_names(values: AnyArray) -> bool:
+    return bool((values == np.round(values)).all()) and len(np.unique(values)) == len(values)
 
 
 def _far_actions(dataset: Dataset, actions: Ranges) -> list[str]:

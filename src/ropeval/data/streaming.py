@@ -77,10 +77,11 @@ class Pairs(Gathered):
     observations: NDArray[np.float32]  # [N, S] raw
     actions: NDArray[Any]  # [N, A] or [N, K, A]; [N] or [N, K] where they are discrete
     mean: Floats  # [S] and
-    std: Floats  # [S]: states are standardised, actions are not
+    std: Floats  # [S]: states are standardised
     width: int | None  # length of the one-hot code of discrete actions
     state_rows: NDArray[np.integer] | None = None  # [n] where the states stand, if not in all rows one by one,
     action_rows: NDArray[np.integer] | None = None  # [n] and the actions
+    action_units: tuple[Floats, Floats] | None = None  # [A] offset and size of continuous actions; None: as they are
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -97,10 +98,14 @@ class Pairs(Gathered):
     def __getitem__(self, rows: "slice | NDArray[np.integer]") -> Floats:
         states, actions = self.raw(rows)
         states = (states - self.mean) / self.std  # [n, S]
-        encoded = actions.astype(np.float32) if self.width is None else np.eye(self.width, dtype=np.float32)[actions]
+        encoded = self._scaled(actions) if self.width is None else np.eye(self.width, dtype=np.float32)[actions]
         if encoded.ndim == 3:
             states = np.broadcast_to(states[:, None, :], (*encoded.shape[:2], states.shape[-1]))
         return np.concatenate([states, encoded], axis=-1, dtype=np.float32)
+
+    def _scaled(self, actions: NDArray[Any]) -> Floats:
+        actions = actions.astype(np.float32)
+        return actions if self.action_units is None else (actions - self.action_units[0]) / self.action_units[1]
 
     def first_draw(self) -> "Pairs":
         return replace(self, actions=self.actions[:, :1])

@@ -164,7 +164,9 @@ def shared_action(problem: Problem) -> SharedAction:
         return SharedAction(space.observation_size, dim - space.observation_size)
     assert space.low is not None
     assert space.high is not None
-    return SharedAction(space.observation_size, None, tuple(space.low.tolist()), tuple(space.high.tolist()))
+    offset, size = problem.log.action_units or (0.0, 1.0)
+    low, high = ((end - offset) / size for end in (space.low, space.high))
+    return SharedAction(space.observation_size, None, tuple(low.tolist()), tuple(high.tolist()))
 
 
 # --- the entries ----------------------------------------------------------------------------------------------

@@ -5,11 +5,12 @@ the suite it is 0.5 to 3 times the range of the policies' true values; less only
 more only where some episodes explode.
 
 Returns count up to the end of the log's episodes. Where episodes were cut off, they also differ by when that was, and
-of rewards around −1000 by little else. So they are also looked at as if the log's mean reward went on after a cut: the
-scale is at most `CUTS` times what these differ by, and the log has earned all between the least and the most of both.
+of rewards around −1000 by little else. So they are also looked at with what goes on after a cut (`onwards`): the scale
+is at most `CUTS` times what these differ by, and the log has earned all between the least and the most of both.
 
-Where nine of ten returns are the same, as where deals are rare, it is the mean distance of the others from those: their
-size would say that all estimates are near each other.
+Where most returns are the same, and few are far from them (one in ten dies, one in fifteen buys), the size of those few
+would say that all estimates are near each other: the scale is at most `FEW` times the mean distance from the median.
+Where nine of ten are the same, it is that distance itself.
 """
 
 from itertools import accumulate
@@ -18,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Log
-from ropeval.data.returns import discounted_steps, episode_returns
+from ropeval.data.returns import episode_returns, onwards
 
 Floats = NDArray[np.float64]
 EPISODES = 400  # whose returns-to-go stand for the log's
 CUTS = 10.0  # only where more than nine tenths of the scale are the cuts'
+FEW = 6.0  # 33 logs of the suite have 3.2 to 5.6; of a normal distribution it is 4.1
 
 
 def earned_by(log: Log) -> "Earned":
@@ -41,7 +43,7 @@ class Earned:
         self.least = float(min(every.min(), lasting.min(), whole.min(initial=np.inf)))
         self.most = float(max(every.max(), lasting.max(), whole.max(initial=-np.inf)))
         self.mean = float(np.mean([one[0] for one in found]))
-        width = _width(every)
+        width = min(_width(every), FEW * float(np.abs(every - np.median(every)).mean()))
         if width > CUTS * _width(lasting) > 0.0:
             width = CUTS * _width(lasting)
         rare = float(np.abs(whole - np.median(whole)).mean()) if len(whole) else 0.0
@@ -54,12 +56,11 @@ def _width(values: Floats) -> float:
 
 
 def _lasting(found: list[Floats], cut: list[bool], log: Log) -> list[Floats]:
-    """Returns-to-go of each episode [T], with the log's mean reward at all steps that count after a cut."""
-    mean, steps = float(np.mean(log.dataset.rewards, dtype=np.float64)), log.horizon or np.inf
-    whole = discounted_steps(log.gamma, steps)
-    left = (np.arange(len(one), 0, -1.0) for one in found)  # steps to the end of the episode
-    beyond = (whole - discounted_steps(log.gamma, np.minimum(to_go, steps)) for to_go in left)
-    return [one + mean * more * was_cut for one, more, was_cut in zip(found, beyond, cut, strict=True)]
+    """Returns-to-go of each episode [T], with what goes on after a cut."""
+    more, steps = onwards(log.dataset, log.gamma), log.horizon or np.inf
+    left = [np.arange(len(one), 0, -1.0) for one in found]  # steps to the end of the episode
+    beyond = [log.gamma**to_go * more.worth(np.maximum(steps - to_go, 0.0)) for to_go in left]
+    return [one + later * was_cut for one, later, was_cut in zip(found, beyond, cut, strict=True)]
 
 
 def returns_to_go(rewards: Floats, gamma: float, horizon: int | None = None) -> Floats:

@@ -145,9 +145,9 @@ def answer(
         replicates=[finite_or_none(v) for v in said.replicates] if run.resamples else [],
         left_out=[int(i) for i in np.flatnonzero(said.left_out)],
         extras={**estimated.extras, **risk(estimated, options)},
-        versus_log=None
-        if returns is None
-        else compare_with_log(said.value, said.replicates, said.interval, returns, run.resamples, level=options.level),
+        versus_log=compare_with_log(
+            said.value, said.replicates, said.interval, returns, run.resamples, level=options.level
+        ),
         groups=value_by_group(groups, fitted, said, run.resamples, options.level, sees_policy),
         signs=read_signs(evidence, said, alone),
         family=ESTIMATORS[method.estimator].family,

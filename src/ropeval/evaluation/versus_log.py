@@ -1,15 +1,16 @@
 """The policy against the log: how much more it would earn than what was done, and how sure that is.
 
 Both are taken from the same resamples of the episodes, so that luck which they share cancels out. What the log earned
-is the mean return of its episodes. A method that looks beyond a cut-off is compared with returns that go on there, at
-the log's mean reward; one that stops at the cut-offs with returns that stop there, too.
+is the mean return of its episodes. A method that looks beyond a cut-off is compared with returns that go on there, as
+at the log's later steps; one that stops at the cut-offs with returns that stop there, too. Where more than half of what
+counts lies beyond the cut-offs, more of such a return is supposed than seen, and nothing is compared with it.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data import Problem
-from ropeval.data.returns import continued_returns, episode_returns
+from ropeval.data import Dataset, Problem
+from ropeval.data.returns import beyond_cut, continued_returns, discounted_steps, episode_returns
 from ropeval.estimators.estimator import Estimated
 from ropeval.evaluation.interval import make_interval
 from ropeval.evaluation.options import DEFAULT_LEVEL
@@ -18,30 +19,37 @@ from ropeval.evaluation.result import Interval, Versus
 from ropeval.learning.resample import Resamples
 
 Floats = NDArray[np.float64]
+MOST_SUPPOSED = 0.5
 
 
-def logged_returns(problem: Problem, estimated: Estimated) -> Floats:
-    """[E] as the method looks at an episode's end."""
+def logged_returns(problem: Problem, estimated: Estimated) -> Floats | None:
+    """[E] as the method looks at an episode's end; None where too little of them was seen."""
     stops_at_cut = estimated.effective is not None and estimated.q is None  # importance sampling without a q
-    returns = episode_returns if stops_at_cut else continued_returns
+    returns = episode_returns if stops_at_cut else _continued
     log = problem.log
     return log.once(("logged returns", stops_at_cut), lambda: returns(log.dataset, log.gamma, log.horizon))
+
+
+def _continued(data: Dataset, gamma: float, horizon: int | None) -> Floats | None:
+    whole = discounted_steps(gamma, np.inf if horizon is None else horizon)
+    supposed = beyond_cut(data, gamma, horizon).mean() / whole
+    return continued_returns(data, gamma, horizon) if supposed <= MOST_SUPPOSED else None
 
 
 def compare_with_log(
     value: float | None,
     replicates: Floats,
     interval: Interval | None,
-    returns: Floats,
+    returns: Floats | None,
     resamples: Resamples | None,
     held: NDArray[np.bool_] | None = None,
     level: float = DEFAULT_LEVEL,
 ) -> Versus | None:
     """`value` with its `replicates` [B] against `returns` [E] of the episodes that are `held`; None: all are.
 
-    None where there is no estimate, or one that the rewards do not allow.
+    None where there is no estimate, or one that the rewards do not allow, or nothing to compare it with.
     """
-    if value is None or (interval is not None and interval.kind == "bounds"):
+    if value is None or returns is None or (interval is not None and interval.kind == "bounds"):
         return None
     held = np.ones(len(returns), bool) if held is None else held
     earned = float(returns[held].mean())

@@ -109,6 +109,7 @@ def test_other_programs_write_the_same_table(tmp_path, content, noticed):
     [
         (visits(lambda text: text.replace("50.0", "50,0")), r"more cells than .* names.*\(1,5: write 1\.5\)"),
         (visits(lambda text: text.replace("50.0", "höher"), "latin-1"), "not in UTF-8; save it so"),
+        (visits(lambda text: text.replace("age", "âge", 1), "latin-1"), "not in UTF-8; save it so"),
         (b"1,2,2,3\n1,2,2,3\n", "two columns are called 2; the first line must hold the names"),
     ],
 )

@@ -93,6 +93,17 @@ def test_several_columns_of_integers_are_continuous_actions(tmp_path):
     assert "taken as continuous" in log.notices[0]
 
 
+@pytest.mark.process
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_column_of_true_and_false_is_discrete_actions(tmp_path, ending):
+    treated = np.arange(12) % 3 == 0
+    frame = logs.frame(logs.make_columns(discrete=True)).with_columns(polars.Series("actions", treated))
+    getattr(frame, f"write_{ending}")(tmp_path / f"log.{ending}")
+    log = load_dataset(tmp_path / f"log.{ending}")
+    assert log.num_actions == 2
+    np.testing.assert_array_equal(log.actions, treated)
+
+
 def test_a_time_orders_the_steps_of_episodes_only(tmp_path):
     columns = logs.make_columns()
     ids = columns.pop("episode_ids")

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ropeval.estimators.world.log_returns import UNFINISHED, log_returns
+from ropeval.data.returns import continued_returns, onwards
+from ropeval.estimators.world.log_returns import MISSED, UNFINISHED, log_returns
 from tests.estimators.world.logs import log_of, simulator_of
-from tests.problems import LinearQuadratic
+from tests.problems import Chain, LinearQuadratic
 
 
 @given(
@@ -15,23 +16,43 @@ from tests.problems import LinearQuadratic
     gamma=st.sampled_from([0.0, 0.5, 0.9]),
 )
 def test_log_returns_by_brute_force(ends, gamma):
-    """Every row on its own: rewards to the end of the episode, then the mean reward for ever if it was cut off."""
+    """Every row on its own: rewards to the end of the episode, then what goes on if it was cut off."""
     ends[-1] = "cut off" if ends[-1] == "goes on" else ends[-1]
     terminates, cut = (np.array([end == kind for end in ends]) for kind in ("terminates", "cut off"))
     rewards = np.random.default_rng(len(ends)).standard_normal(len(ends)).astype(np.float32)
     states = np.zeros((len(ends), 1))
     log = log_of(states, states, rewards=rewards, ends=terminates, cuts=cut)
-    returns, beyond = [], []
+    returns, beyond, further = [], [], onwards(log, gamma).worth(np.inf)
     for row in range(len(ends)):
         last = row + next(k for k, end in enumerate(ends[row:]) if end != "goes on")
         steps = np.arange(last + 1 - row)
         left = gamma ** len(steps) * cut[last]
-        returns.append((gamma**steps * rewards[row : last + 1]).sum() + left * rewards.mean() / (1 - gamma))
+        returns.append((gamma**steps * rewards[row : last + 1]).sum() + left * further)
         beyond.append(left)
     found = log_returns(log, gamma)
     np.testing.assert_allclose(found.returns, returns, rtol=1e-5, atol=1e-5)
     known = np.array(beyond) <= UNFINISHED
-    np.testing.assert_array_equal(found.known, known if known.any() else True)  # all of them where there is none
+    enough = known[log.starts[:-1]].mean() >= 1.0 - MISSED
+    np.testing.assert_array_equal(found.known, known if enough else True)  # all of them where there are few
+
+
+@pytest.mark.parametrize("horizon", [None, 3, 12, 40])
+def test_from_the_first_steps_on_they_are_what_the_episodes_are_worth(horizon):
+    """Cut off after ten steps, or ended before."""
+    log = Chain().log(50, length=10)
+    found = log_returns(log, 0.9, horizon).returns[log.starts[:-1]]
+    np.testing.assert_allclose(found, continued_returns(log, 0.9, horizon), rtol=1e-6, atol=1e-6)
+
+
+def test_those_who_end_do_not_speak_for_those_who_were_cut_off():
+    """One in three falls ill and ends with −1 after five steps; the others are cut off there, and nothing happened."""
+    ill = np.repeat(np.arange(60) % 3 == 0, 5)
+    last = np.tile(np.arange(5) == 4, 60)
+    states = ill[:, None].astype(np.float32)
+    log = log_of(states, states, rewards=np.where(last & ill, -1.0, 0.0), ends=last & ill, cuts=last & ~ill)
+    found = log_returns(log, 0.9)
+    assert found.known.all()
+    assert found.returns[ill].mean() < found.returns[~ill].mean()
 
 
 @pytest.mark.training

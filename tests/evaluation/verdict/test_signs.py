@@ -12,8 +12,10 @@ from ropeval.evaluation.conclude import Conclusion
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.earned import Earned
 from ropeval.evaluation.verdict.signs import read_signs
+from ropeval.evaluation.verdict.verdict import policies_differ_by
 from ropeval.learning.engine import Run, member_keys
-from tests.problems import Chain
+from tests.evaluation.verdict.estimates import estimate
+from tests.problems import Chain, LinearQuadratic
 
 GAMMA = 0.9
 
@@ -65,6 +67,22 @@ def test_a_policy_alone_is_set_beside_the_log_and_actions_at_random(evidence):
     assert differ(lambda: earned.mean, alone=True) == pytest.approx(0.2)
     assert differ(None, alone=True) is None
     assert differ(lambda: pytest.fail("it takes time, and nobody needs it")) is None
+
+
+def test_policies_that_differ_by_little_do_so_also_where_all_episodes_were_cut_off():
+    """By what was earned in three steps, policies that are worth what the log is would look far worse than it."""
+    task = LinearQuadratic()
+    problem = make_problem(task.log(200, length=3), task.policy(0.0), task.gamma, draws=2)
+    worth, earned = task.value_at(problem.dataset.initial_observations, 0.6), Earned(problem.log)
+    assert worth < earned.mean - 0.4 * earned.scale
+
+    def simulated(value):
+        told = Estimated(np.array([value, value]), extras={"support": 0.99, "log_value": worth, "replays": []})
+        signs = read_signs(Evidence(problem, value, np.zeros(2, bool), {}, told, Run(member_keys(0, 2))), said(value))
+        return estimate("world", value, **signs)
+
+    near = [simulated(worth + more * earned.scale) for more in (0.01, -0.02)]
+    assert policies_differ_by(near) == pytest.approx(0.03 * earned.scale)
 
 
 def test_training_that_was_too_short_is_a_sign_unless_weights_mend_it(evidence):

@@ -49,6 +49,8 @@ def read(path: Path, mapped: Mapped) -> Iterator[Dataset]:
     with polars_reading(path, "CSV"):
         layout = _layout(path)
         written = polars.read_csv(path, n_rows=0, encoding="utf8", **layout.options).columns
+        if any("\ufffd" in name for name in written):  # polars says so of cells alone
+            raise ValueError("invalid utf-8 sequence in a name")
     names = [name.strip() for name in written]
     for name in names:  # the second column of a name is called so by polars
         first, mark, _ = name.rpartition("_duplicated_")

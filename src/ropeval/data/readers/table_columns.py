@@ -17,11 +17,11 @@ CACHED = 1 << 12  # rows of a matrix that are filled at a time
 
 
 def vector(frame: Any, name: str, keys: list[str], source: str) -> NDArray[Any]:
-    """[N, size], or [N] where one column of integers holds discrete actions."""
+    """[N, size], or [N] where one column of integers, or of true and false, holds discrete actions."""
     first = frame[keys[0]]
     if len(keys) == 1 and str(first.dtype).startswith(("List", "Array")):
         return _lists(first, name, source)
-    if name == "actions" and len(keys) == 1 and first.dtype.is_integer():
+    if name == "actions" and len(keys) == 1 and (first.dtype.is_integer() or str(first.dtype) == "Boolean"):
         _refuse_empty(first, source)
         return np.asarray(first.to_numpy())
     return side_by_side([numbers(frame[key], name, source) for key in keys])

@@ -7,18 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Transitions
-from ropeval.data.returns import discounted_steps
+from ropeval.data.returns import discounted_steps, onwards
 
 Doubles = NDArray[np.float64]
 UNFINISHED = 0.03  # of a return's weight beyond a time-out, from which on it says too little about V_b
+MISSED = 0.1  # of the first steps, whose returns are not known: were there more, those that ended would speak for all
 
 
 @dataclass(frozen=True, eq=False)
 class LogReturns:
-    """Returns from every logged step on; after a time-out the log's mean reward goes on for ever."""
+    """Returns from every logged step on; after a time-out it goes on as the log's later steps do."""
 
     returns: Doubles  # [N]
-    known: NDArray[np.bool_]  # [N] whether next to nothing of it lies beyond a time-out
+    known: NDArray[np.bool_]  # [N] whether next to nothing of it lies beyond a time-out; or all, where few are so
 
     @property
     def scale(self) -> tuple[np.float32, ...]:
@@ -42,7 +43,7 @@ def log_returns(dataset: Dataset, gamma: float, horizon: int | None = None) -> L
     rewards = dataset.rewards.astype(np.float64)
     returns, left = np.zeros(len(rewards)), np.zeros(len(rewards))  # `left`: weight of what lies beyond a time-out
     cut = ~dataset.terminations[last * (lengths > 0)] & (lengths > 0)
-    following = np.where(cut, rewards.mean() / (1.0 - gamma), 0.0)  # [E] value after the last step
+    following = np.where(cut, onwards(dataset, gamma).worth(np.inf), 0.0)  # [E] value after the last step
     beyond = cut.astype(np.float64)
     for back in range(int(lengths.max(initial=0))):  # all episodes at once, from their ends
         going = lengths > back
@@ -50,12 +51,11 @@ def log_returns(dataset: Dataset, gamma: float, horizon: int | None = None) -> L
         following[going] = rewards[rows] + gamma * following[going]
         beyond[going] *= gamma
         returns[rows], left[rows] = following[going], beyond[going]
-    known = left <= UNFINISHED
-    return LogReturns(returns, known if known.any() else np.ones(len(rewards), bool))
+    return LogReturns(returns, _known(left <= UNFINISHED, dataset))
 
 
 def _next_returns(dataset: Dataset, gamma: float, horizon: int) -> LogReturns:
-    """After a time-out within the horizon the log's mean reward goes on."""
+    """After a time-out within the horizon it goes on as the log's later steps do."""
     left = np.repeat(dataset.starts[1:], np.diff(dataset.starts)) - np.arange(len(dataset))  # [N] rows to the end
     returns, rewards = np.zeros(len(dataset)), dataset.rewards.astype(np.float64)
     for ahead in range(min(horizon, int(left.max()))):  # all rows at once
@@ -64,6 +64,13 @@ def _next_returns(dataset: Dataset, gamma: float, horizon: int) -> LogReturns:
     last = np.repeat(np.maximum(dataset.starts[1:] - 1, 0), np.diff(dataset.starts))
     missing = discounted_steps(gamma, horizon) - discounted_steps(gamma, np.minimum(left, horizon))
     missing = np.where(dataset.terminations[last], 0.0, missing)
-    known = missing <= UNFINISHED * discounted_steps(gamma, horizon)
-    known = known if known.any() else np.ones(len(dataset), bool)
-    return LogReturns(returns + rewards.mean() * missing, known)
+    known = _known(missing <= UNFINISHED * discounted_steps(gamma, horizon), dataset)
+    beyond = gamma**left * onwards(dataset, gamma).worth(np.maximum(horizon - left, 0))
+    return LogReturns(returns + np.where(dataset.terminations[last], 0.0, beyond), known)
+
+
+def _known(known: NDArray[np.bool_], dataset: Dataset) -> NDArray[np.bool_]:
+    """These, or all: where many episodes were cut off before they were long enough, what is known are the returns of
+    those that ended, and where the sick end and the healthy are cut off, V_b would be that of the sick."""
+    first = dataset.starts[:-1][np.diff(dataset.starts) > 0]
+    return known if known[first].mean() >= 1.0 - MISSED else np.ones_like(known)

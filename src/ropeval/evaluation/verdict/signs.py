@@ -2,7 +2,8 @@
 
 scale       how far apart values lie, as far as the log shows (`earned.py`); what is called a share is one of it
 spread      standard deviation of the estimate over resampled logs and seeds, as a share
-moved       how far the estimate lies from what the log itself earned, as a share
+moved       how far the estimate lies from what the log itself earned, as a share; of a simulator by its V_b, since
+            where episodes were cut off, what was earned up to there is less than what the log's behaviour is worth
 beyond      how far it lies above or below all that the log ever earned from any state on, as a share
 outside     share of the policy's actions in logged states that are unlike all logged ones (`coverage.py`)
 episodes    how many the log has
@@ -38,25 +39,26 @@ def read_signs(e: Evidence, said: Conclusion, alone: bool = False) -> Signs:
     if said.value is None:
         return {}
     earned = earned_by(e.problem.log)
+    told = e.estimated.extras
     replicates = said.replicates[np.isfinite(said.replicates)]
     signs: dict[str, float | None] = {
         "scale": earned.scale,
         "spread": float(replicates.std(ddof=1)) / earned.scale if len(replicates) > 1 else None,
-        "moved": abs(said.value - earned.mean) / earned.scale,
+        "moved": abs(said.value - told.get("log_value", earned.mean)) / earned.scale,
         "beyond": max(said.value - earned.most, earned.least - said.value, 0.0) / earned.scale,
         "outside": e.coverage.outside if e.coverage else None,
         "episodes": float(e.problem.dataset.num_episodes),
         "lost": float((said.diverged | said.left_out).mean()),
         "short": None if (short := shortness(e)) is None or mended(e) else short.share,
         **_weights(e),
-        **_simulator(e.estimated.extras),
+        **_simulator(told),
         "differ": _differ(e.estimated, said.value, earned.scale) if alone else None,
     }
     return {name: float(value) for name, value in signs.items() if value is not None and np.isfinite(value)}
 
 
 def _differ(estimated: Estimated, value: float, scale: float) -> float | None:
-    """The log by the simulator's V_b: what was earned until episodes were cut off is less, whoever acts."""
+    """The log by the simulator's V_b, as in `moved`."""
     if estimated.at_random is None:
         return None
     lie = (value, estimated.extras["log_value"], estimated.at_random())

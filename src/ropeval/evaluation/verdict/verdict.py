@@ -1,7 +1,7 @@
 """One verdict on every estimate of a policy, from their signs and from what they say of each other.
 
-Lengths are measured by what policies differ by: the range of the simulator's values of all judged policies and of what
-the log itself earned, but no more than the log's scale. Where luck moves returns, or episodes explode, the scale is
+Lengths are measured by what policies differ by: the range of the simulator's values of all judged policies and of the
+log's behaviour, but no more than the log's scale. Where luck moves returns, or episodes explode, the scale is
 many times that, and everything looks near. A single policy is set beside one that anybody could deploy, actions at
 random: the sign `differ` has what it, the log and that policy differ by.
 """
