@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from ropeval.estimators.linear_features import LinearFeatures
 from ropeval.estimators.lspe import LSPEConfig, Solution, estimate, solve
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.learning.engine import Run, member_keys
+from ropeval.learning.networks import MLP
+from ropeval.learning.resample import Resamples
 from ropeval.policies import CallablePolicy, Policy
 from tests.problems import Chain, LinearQuadratic
 
@@ -233,3 +236,32 @@ def test_features_that_are_always_zero_are_worth_nothing() -> None:
     reward, discount = (float(a.mean()) for a in (transitions.rows.reward, transitions.rows.discount))
     found = solved(empty, True)
     assert found.estimate == pytest.approx(reward / (1 - discount), rel=1e-5)
+
+
+class TestWhatAnEncoderMadeOfDiscreteActions:
+    """No feature of it is the code of an action, however it is kept: none is multiplied with the others."""
+
+    @pytest.fixture
+    def encoded(self):
+        chain = Chain()
+        problem = make_problem(chain.log(40), chain.policy(0.7), 0.9)
+        assert problem.transitions.code == 2
+        nets = jax.vmap(lambda key: MLP(key, problem.transitions.dim, 3, 8, 1))(member_keys(0, 2))
+        return problem, nets
+
+    def test_stored_and_made_batch_by_batch_they_come_to_the_same(self, encoded, monkeypatch):
+        problem, nets = encoded
+        found = []
+        for room in (1 << 30, 0):
+            monkeypatch.setattr("ropeval.data.transitions.held_bytes", lambda room=room: room)
+            features = problem.transitions.with_encoder(nets)
+            assert features.per_member is (room > 0)
+            assert LinearFeatures(features, intercept=True).size == 4
+            run = Run(member_keys(0, 2), part="lspe", resamples=Resamples(0, 40))
+            found.append(estimate(replace(problem, features=features), LSPEConfig(), run).values)
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
+
+    def test_features_of_another_make_are_taken_as_they_are(self, encoded):
+        problem, _ = encoded
+        made = problem.with_features(lambda states, actions: np.column_stack([states, actions]).astype(np.float32))
+        assert LinearFeatures(made, intercept=False).size == made.dim

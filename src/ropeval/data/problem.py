@@ -234,7 +234,7 @@ class Problem:
         hold = (lambda blocks: jnp.asarray(np.concatenate(list(blocks)))) if fits(*shapes[:2]) else _stored
         x, next_x, initial_x = (hold(_made(pairs, make, ASKED)) for pairs in asked)
         rows = self.transitions.rows._replace(x=x, next_x=next_x)
-        return replace(self.transitions, rows=rows, initial_x=initial_x)
+        return replace(self.transitions, rows=rows, initial_x=initial_x, code=0)
 
     def with_logged_actions(self, rows: Integers, actions: Integers) -> Transitions:
         """Some rows of the log, and as the next action of each the logged one of another row, instead of π_e's."""

@@ -152,11 +152,11 @@ class Transitions:
     def with_encoder(self, nets: Any) -> "Transitions":
         """The features that the members' encoders make: of all rows, once; where there is no room for that, of every
         mini-batch as it comes."""
-        kept = replace(self, nets=nets, code=0)
-        members = len(jax.tree.leaves(nets)[0])
+        plain = replace(self, code=0)  # whatever the encoder makes, it is no code
+        kept, members = replace(plain, nets=nets), len(jax.tree.leaves(nets)[0])
         if self.streamed or 4 * members * self.size * (1 + self.draws) * kept.dim > held_bytes():
             return kept
-        return _encode_all(nets, self)
+        return _encode_all(nets, plain)
 
     def first_draw(self) -> "Transitions":
         """With the first of the K next actions only."""
