@@ -22,7 +22,6 @@ from ropeval.learning.resample import RowTable, table_axes
 from ropeval.runtime import RUNS_OFTEN, RUNS_ONCE, cores
 
 MOST_IN_A_ROW = 8  # chunks until members meet: nothing is saved or told of a curve before
-UNROLL = 1  # steps per turn of the compiled loop
 AHEAD = 1 << 22  # rows of a member that are drawn before its steps, at most
 
 
@@ -46,7 +45,7 @@ def _train_chunk(
         return learner.update(state, gather(transitions, index, member), noise, hyper)
 
     times = start + jnp.arange(length)
-    state, metrics = jax.lax.scan(step, state, jax.vmap(drawn)(times) if ahead else times, unroll=UNROLL)
+    state, metrics = jax.lax.scan(step, state, jax.vmap(drawn)(times) if ahead else times)
     means = jax.tree.map(lambda values: values.mean(), metrics)
     return state, means | learner.probe(state, shown(transitions, member))
 
