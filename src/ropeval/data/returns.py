@@ -8,6 +8,8 @@ from ropeval.arrays import Booleans, Floats
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
 
+MOST_SUPPOSED = 0.5  # share of what counts; if more of it lies beyond the cuts, the log does not tell what it is worth
+
 
 def discounted_steps(gamma: float, steps: Any) -> Any:
     """Σ γ^t over so many steps, a number or an array of them; infinity: without end."""
@@ -34,6 +36,12 @@ def beyond_cut(data: Dataset, gamma: float, horizon: int | None = None) -> Float
     asked = np.inf if horizon is None else float(horizon)
     left = discounted_steps(gamma, asked) - discounted_steps(gamma, np.minimum(lengths, asked))
     return np.where(_ended(data), 0.0, left)
+
+
+def share_beyond_cut(data: Dataset, gamma: float, horizon: int | None = None) -> float:
+    """Of what counts, that no episode lasted long enough to show."""
+    whole = discounted_steps(gamma, np.inf if horizon is None else horizon)
+    return float(beyond_cut(data, gamma, horizon).mean() / whole)
 
 
 class Onwards(NamedTuple):

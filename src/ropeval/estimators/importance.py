@@ -21,7 +21,7 @@ from jaxtyping import Float
 from ropeval.arrays import Booleans, Floats
 from ropeval.data import Problem
 from ropeval.data.needs import WEIGHTS
-from ropeval.data.returns import beyond_cut, discounted_steps
+from ropeval.data.returns import share_beyond_cut
 from ropeval.estimators.behaviour import Behaviour, BehaviourConfig
 from ropeval.estimators.estimator import Estimated, Estimator, exact
 from ropeval.estimators.importance_weights import (
@@ -128,8 +128,7 @@ def by_counts(run: Run, episodes: int, averages: Sequence[Averaged]) -> Estimate
 
 def cut_off_note(problem: Problem) -> tuple[str, ...]:
     """Nothing is known beyond a truncation, and these averages count it as nothing."""
-    steps = discounted_steps(problem.gamma, np.inf if problem.horizon is None else problem.horizon)
-    beyond = float(beyond_cut(problem.dataset, problem.gamma, problem.horizon).mean() / steps)
+    beyond = share_beyond_cut(problem.dataset, problem.gamma, problem.horizon)
     if beyond <= CUT_OFF:
         return ()
     return (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Problem
-from ropeval.data.returns import beyond_cut, continued_returns, discounted_steps, episode_returns
+from ropeval.data.returns import MOST_SUPPOSED, continued_returns, episode_returns, share_beyond_cut
 from ropeval.estimators.estimator import Estimated
 from ropeval.evaluation.interval import make_interval
 from ropeval.evaluation.options import DEFAULT_LEVEL
@@ -19,7 +19,6 @@ from ropeval.evaluation.result import Interval, Versus
 from ropeval.learning.resample import Resamples
 
 Floats = NDArray[np.float64]
-MOST_SUPPOSED = 0.5
 
 
 def logged_returns(problem: Problem, estimated: Estimated) -> Floats | None:
@@ -31,9 +30,8 @@ def logged_returns(problem: Problem, estimated: Estimated) -> Floats | None:
 
 
 def _continued(data: Dataset, gamma: float, horizon: int | None) -> Floats | None:
-    whole = discounted_steps(gamma, np.inf if horizon is None else horizon)
-    supposed = beyond_cut(data, gamma, horizon).mean() / whole
-    return continued_returns(data, gamma, horizon) if supposed <= MOST_SUPPOSED else None
+    told = share_beyond_cut(data, gamma, horizon) <= MOST_SUPPOSED
+    return continued_returns(data, gamma, horizon) if told else None
 
 
 def compare_with_log(

@@ -7,10 +7,12 @@ import pytest
 
 from ropeval.data import make_problem
 from ropeval.data.bounds import ANYTHING
+from ropeval.data.returns import MOST_SUPPOSED
 from ropeval.estimators.estimator import Backups, EffectiveSize, Estimated
 from ropeval.evaluation.conclude import Conclusion
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.earned import Earned
+from ropeval.evaluation.verdict.rule import BY_REASON, judge
 from ropeval.evaluation.verdict.signs import read_signs
 from ropeval.evaluation.verdict.verdict import policies_differ_by
 from ropeval.learning.engine import Run, member_keys
@@ -70,11 +72,11 @@ def test_a_policy_alone_is_set_beside_the_log_and_actions_at_random(evidence):
 
 
 def test_policies_that_differ_by_little_do_so_also_where_all_episodes_were_cut_off():
-    """By what was earned in three steps, policies that are worth what the log is would look far worse than it."""
+    """By what was earned in seven steps, policies that are worth what the log is would look worse than it."""
     task = LinearQuadratic()
-    problem = make_problem(task.log(200, length=3), task.policy(0.0), task.gamma, draws=2)
+    problem = make_problem(task.log(200, length=7), task.policy(0.0), task.gamma, draws=2)
     worth, earned = task.value_at(problem.dataset.initial_observations, 0.6), Earned(problem.log)
-    assert worth < earned.mean - 0.4 * earned.scale
+    assert worth < earned.mean - 0.1 * earned.scale
 
     def simulated(value):
         told = Estimated(np.array([value, value]), extras={"support": 0.99, "log_value": worth, "replays": []})
@@ -110,3 +112,19 @@ def test_a_simulator_is_judged_by_its_worst_replay(evidence):
 
 def test_nothing_is_seen_of_what_has_no_value(evidence):
     assert read_signs(evidence, said(None)) == {}
+
+
+def test_where_episodes_were_cut_off_too_early_the_log_is_no_measure(evidence):
+    """Three steps of γ = 0.9: 73 % of what counts comes later, and V_b supposes it."""
+    lq = LinearQuadratic()
+    problem = make_problem(lq.log(50, length=3), lq.policy(0.5), GAMMA)
+    told = {"log_value": -80.0, "support": 1.0, "fallback": 0.0, "apart": 0.0, "replays": []}
+    estimated = replace(evidence.estimated, extras=told, at_random=lambda: -9.0)
+    cut = replace(evidence, problem=problem, estimated=estimated)
+    signs = read_signs(cut, said(-6.0), alone=True)
+    assert signs["cut"] == pytest.approx(GAMMA**3)
+    assert "moved" not in signs
+    assert signs["differ"] * signs["scale"] == pytest.approx(3.0)  # from random actions, and not from the log
+    assert policies_differ_by([estimate("world", -6.0, **signs)]) == pytest.approx(min(3.0, signs["scale"]))
+    assert judge(signs, BY_REASON).word == "partly"
+    assert read_signs(evidence, said(0.3))["cut"] < MOST_SUPPOSED

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ropeval.data import Dataset
-from ropeval.data.returns import beyond_cut, discounted_steps
+from ropeval.data.returns import share_beyond_cut
 from ropeval.evaluation.diagnosis.clock import clock_ends
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.result import Finding, Severity
@@ -85,9 +85,7 @@ def truncation(e: Evidence) -> Finding | None:
     if e.estimated.q is None:
         return None  # what does not look beyond a cut-off says so itself
     data, gamma, within = e.problem.dataset, e.problem.gamma, e.problem.horizon
-    cut = cut_off(data)
-    steps = discounted_steps(gamma, np.inf if within is None else within)
-    beyond = float(beyond_cut(data, gamma, within).mean() / steps)
+    cut, beyond = cut_off(data), share_beyond_cut(data, gamma, within)
     if cut < MOSTLY_CUT or beyond < BEYOND:
         return None
     return Finding(

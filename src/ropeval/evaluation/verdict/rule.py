@@ -29,6 +29,9 @@ memory, foretold    of a simulator: the suite's tasks show their whole state, an
             Where much is foretold, what earlier actions do is no part of the state, and another policy may be off by
             any amount
 
+cut         the share of what counts that lies after episodes were cut off: more than half of it nobody has seen from a
+            first state on, and the log does not tell what it is worth (`data/returns.py`). No task of the suite is so
+
 The other limits were chosen on the suite's dev cases by `python -m benchmarks.verdict`, which writes `table.json`, and
 measured on its test cases (docs/guide/trust.md). `expected` is what nine of ten dev cases of that kind stayed below.
 """
@@ -39,6 +42,8 @@ from functools import cache
 from importlib.resources import files
 from math import exp, inf
 from typing import Literal, NamedTuple
+
+from ropeval.data.returns import MOST_SUPPOSED
 
 Word = Literal["supported", "partly", "guess"]
 WORDS: tuple[Word, ...] = ("supported", "partly", "guess")  # best first
@@ -58,6 +63,7 @@ SAID: dict[str, Callable[[float], str]] = {
     "few": lambda x: f"the weights leave no more than {x**-2.0:.0f} episodes' worth",
     "unlike": lambda x: f"the mean weight, which should be 1, is off by a factor of {exp(x):.2g}",
     "short": lambda x: f"training was too short: about {x:.0%} of what counts cannot have been learned",
+    "cut": lambda x: f"{x:.0%} of what counts comes after episodes were cut off",
     "disputed": lambda x: f"the simulator says otherwise ({x:.0%} of what policies differ by)",
     "decided": lambda x: f"{x:.0f} episodes' worth of weights decide everything",
 }
@@ -68,7 +74,12 @@ class Limits(NamedTuple):
     guess: float
 
 
-BY_REASON = {"short": Limits(0.1, 0.3), "memory": Limits(0.6, inf), "foretold": Limits(0.01, 0.05)}
+BY_REASON = {
+    "short": Limits(0.1, 0.3),
+    "memory": Limits(0.6, inf),
+    "foretold": Limits(0.01, 0.05),
+    "cut": Limits(MOST_SUPPOSED, inf),
+}
 
 
 class Expected(NamedTuple):

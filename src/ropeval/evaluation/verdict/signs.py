@@ -2,6 +2,7 @@
 
 scale       how far apart values lie, as far as the log shows (`earned.py`); what is called a share is one of it
 spread      standard deviation of the estimate over resampled logs and seeds, as a share
+cut         share of what counts that lies after episodes were cut off; beyond half, nothing is known of the log's worth
 moved       how far the estimate lies from what the log itself earned, as a share; of a simulator by its V_b, since
             where episodes were cut off, what was earned up to there is less than what the log's behaviour is worth
 beyond      how far it lies above or below all that the log ever earned from any state on, as a share
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from ropeval.data.returns import MOST_SUPPOSED, share_beyond_cut
 from ropeval.estimators.estimator import Estimated
 from ropeval.evaluation.conclude import Conclusion
 from ropeval.evaluation.diagnosis.about_training import mended, shortness
@@ -41,27 +43,31 @@ def read_signs(e: Evidence, said: Conclusion, alone: bool = False) -> Signs:
     earned = earned_by(e.problem.log)
     told = e.estimated.extras
     replicates = said.replicates[np.isfinite(said.replicates)]
+    log = e.problem.log
+    cut = log.once(share_beyond_cut, lambda: share_beyond_cut(log.dataset, log.gamma, log.horizon))
+    worth = told.get("log_value", earned.mean) if cut <= MOST_SUPPOSED else None  # of the log
     signs: dict[str, float | None] = {
         "scale": earned.scale,
         "spread": float(replicates.std(ddof=1)) / earned.scale if len(replicates) > 1 else None,
-        "moved": abs(said.value - told.get("log_value", earned.mean)) / earned.scale,
+        "moved": None if worth is None else abs(said.value - worth) / earned.scale,
         "beyond": max(said.value - earned.most, earned.least - said.value, 0.0) / earned.scale,
         "outside": e.coverage.outside if e.coverage else None,
         "episodes": float(e.problem.dataset.num_episodes),
+        "cut": cut,
         "lost": float((said.diverged | said.left_out).mean()),
         "short": None if (short := shortness(e)) is None or mended(e) else short.share,
         **_weights(e),
         **_simulator(told),
-        "differ": _differ(e.estimated, said.value, earned.scale) if alone else None,
+        "differ": _differ(e.estimated, said.value, worth, earned.scale) if alone else None,
     }
     return {name: float(value) for name, value in signs.items() if value is not None and np.isfinite(value)}
 
 
-def _differ(estimated: Estimated, value: float, scale: float) -> float | None:
-    """The log by the simulator's V_b, as in `moved`."""
+def _differ(estimated: Estimated, value: float, worth: float | None, scale: float) -> float | None:
+    """`worth`: of the log, where it is known."""
     if estimated.at_random is None:
         return None
-    lie = (value, estimated.extras["log_value"], estimated.at_random())
+    lie = [value, estimated.at_random(), *([] if worth is None else [worth])]
     return (max(lie) - min(lie)) / scale
 
 

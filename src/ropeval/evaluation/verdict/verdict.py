@@ -52,9 +52,9 @@ def policies_differ_by(simulators: Sequence[Estimate]) -> float | None:
     scale = simulators[0].signs["scale"]
     if len(simulators) == 1:
         signs = simulators[0].signs
-        return scale * min(1.0, max(signs.get("differ", signs["moved"]), LEAST))
+        return scale * min(1.0, max(signs.get("differ", signs.get("moved", 1.0)), LEAST))
     values = [one.value for one in simulators if one.value is not None]
-    from_log = max(one.signs["moved"] * one.signs["scale"] for one in simulators)
+    from_log = max(one.signs.get("moved", 0.0) * one.signs["scale"] for one in simulators)
     return min(scale, max(max(values) - min(values), from_log, LEAST * scale))
 
 
