@@ -251,7 +251,7 @@ class TestManyPolicies:
 
     @pytest.mark.training
     def test_as_on_an_accelerator_policies_train_together(self, judge, data, tmp_path, monkeypatch):
-        """Two at a time; one of them is refused, and what is prepared for all is not waited for."""
+        """Two at a time; nobody waits for company where something is prepared for all."""
         small = {"width": 8, "depth": 1, "batch": 8, "rollouts": 10}
         settings = {"fqe": SMALL, "rope": SMALL, "model": small}
         study = self.ONE.model_copy(update={"methods": ["fqe", "rope+fqe", "model"], "settings": settings})
