@@ -9,6 +9,8 @@ import ropeval
 from ropeval.data import Dataset, Log, numbered
 from ropeval.data.numbered import numbered_states
 from ropeval.data.whole_numbers import MOST, whole_numbers
+from ropeval.errors import UserError
+from ropeval.evaluation.evaluate import _fingerprint_of_log
 from ropeval.evaluation.options import make_options
 from ropeval.evaluation.session import Session
 from ropeval.policies import CallablePolicy, UniformPolicy
@@ -66,8 +68,55 @@ def test_learners_see_a_code_and_policies_the_number():
 
 def test_it_is_said_before_the_work_begins():
     log, _ = ring(600)
-    [note] = Session(log, [UniformPolicy()], make_options({"method": ("mean-return",), "gamma": 0.5})).notes()
-    assert "25 kinds" in note
+    [note] = asked(log).notes()
+    assert "25 kinds: each is learned as a state of its own, since the log does not show" in note
+    assert "--numbers quantity" in note
+
+
+def asked(log: Dataset, **options) -> Session:
+    return Session(log, [UniformPolicy()], make_options({"method": ("mean-return",), "gamma": 0.5, **options}))
+
+
+def counted(log: Dataset) -> Dataset:
+    """What is earned falls with the number, which goes up and down by one."""
+    after = np.clip(log.observations + 2 * log.actions[:, None] - 1, 0, STATES - 1).astype(np.float32)
+    return replace(log, rewards=-log.observations[:, 0], next_observations=after)
+
+
+def test_what_counts_something_is_learned_as_a_quantity():
+    log = counted(ring(600)[0])
+    assert log.number_is_quantity
+    assert Log(log, 0.8).dataset is log
+    [note] = asked(log).notes()
+    assert "25 kinds: they are learned as a quantity, since the log shows" in note
+    assert "--numbers names" in note
+
+
+@pytest.mark.parametrize("change", [lambda log: log, counted])
+def test_who_knows_better_says_so(change):
+    log = change(ring(600)[0])
+    for numbers, width, taken in (("names", STATES, "a state of its own"), ("quantity", 1, "as a quantity")):
+        session = asked(log, numbers=numbers)
+        assert session.log.dataset.observations.shape == (600, width)
+        [note] = session.notes()
+        assert f"{taken}, as --numbers says" in note
+        assert session.fingerprint != asked(log).fingerprint
+    rare = replace(log, next_observations=np.arange(600, dtype=np.float32)[:, None])  # each seen once
+    assert asked(rare).log.states is None
+    assert len(asked(rare, numbers="names").log.states.numbers) == 600
+
+
+def test_what_is_prepared_for_names_is_not_taken_for_a_quantity():
+    log = ring(600)[0]
+    names, quantity, auto = (_fingerprint_of_log(Log(log, 0.8, numbers=n)) for n in ("names", "quantity", "auto"))
+    assert names == auto != quantity
+
+
+def test_names_that_cannot_be_are_refused():
+    log = replace(ring(600)[0], observations=np.full((600, 1), 0.5, np.float32))
+    with pytest.raises(UserError, match="numbers is names: that needs observations of one whole number each"):
+        asked(log, numbers="names")
+    assert asked(log, numbers="quantity").notes() == []
 
 
 def test_a_log_is_looked_through_once(monkeypatch):
@@ -79,7 +128,7 @@ def test_a_log_is_looked_through_once(monkeypatch):
 
     monkeypatch.setattr("ropeval.data.dataset.whole_numbers", counted)
     log, _ = ring(600)
-    session = Session(log, [UniformPolicy()], make_options({"method": ("mean-return",), "gamma": 0.5}))
+    session = asked(log)
     assert session.notes()
     assert session.log.states is not None
     assert log.space.states == STATES

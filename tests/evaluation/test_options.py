@@ -38,6 +38,7 @@ BAD = {
     "resample": ("no", "resample is 'no'; it must be true or false"),
     "method": ([], "method is (); it must be a word or a list of them"),
     "columns": ({"a": "b"}, "columns is {'a': 'b'}; it must be a word or a list of them"),
+    "numbers": ("words", "unknown numbers 'words'; choose from: auto, names, quantity"),
     "interval": ("wide", "unknown interval 'wide'; choose from: bca, percentile"),
     "preset": ("wild", "unknown preset 'wild'; choose from: default, dope, paper"),
     "settings": ({"fqe": 3}, "settings.fqe is 3; it must be fields by part, for example {'fqe': {'steps': 1000}}"),

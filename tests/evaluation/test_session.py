@@ -27,7 +27,7 @@ def test_every_option_that_changes_the_answer_makes_another_run():
     """An option that is added is recorded without further words."""
     other = {
         "gamma": 0.5, "method": ("mean-reward",), "members": 3, "tune": True, "draws": 3, "seed": 1, "resample": False,
-        "interval": "bca", "level": 0.9, "horizon": 3,
+        "interval": "bca", "level": 0.9, "horizon": 3, "numbers": "quantity",
     }  # fmt: skip
     same = {"steps": 7, "preset": "paper", "minutes": 3.0}  # nothing is trained: they change no method
     prints = {name: make_session(**{name: value}).fingerprint for name, value in (other | same).items()}

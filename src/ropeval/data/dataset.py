@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ropeval.data.checked_columns import checked_columns
 from ropeval.data.extremes import extremes
+from ropeval.data.quantity import is_quantity
 from ropeval.data.whole_numbers import WholeNumbers, whole_numbers
 from ropeval.errors import UserError
 from ropeval.files import release
@@ -78,6 +79,13 @@ class Dataset(ShownInNotebook):
         if self.observations.shape[1] != 1:
             return None
         return whole_numbers((self.initial_observations, self.observations, self.next_observations))
+
+    @cached_property
+    def number_is_quantity(self) -> bool:
+        """Whether observations, where each is one whole number, count something, as far as the log shows."""
+        discrete = None if self.num_actions is None else self.actions
+        here, after = self.observations[:, 0], self.next_observations[:, 0]
+        return is_quantity(here, after, self.rewards, self.terminations, discrete)
 
     @property
     def _states(self) -> int | None:

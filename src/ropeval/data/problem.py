@@ -15,7 +15,7 @@ from ropeval.data.bounds import Bounds, known_length, value_bounds
 from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
 from ropeval.data.horizon import resolved_horizon
-from ropeval.data.numbered import NumberedStates, numbered_states
+from ropeval.data.numbered import NumberedStates, Numbers, numbered_states
 from ropeval.data.streaming import Pairs, Stored, spill, take
 from ropeval.data.transitions import Transitions, fits, lay_out
 from ropeval.errors import UserError, unknown_name
@@ -45,6 +45,7 @@ class Log:
     gamma: float
     protocol: Protocol = "standard"
     horizon: int | None = None  # steps that count, from the start of an episode; None: all of them
+    numbers: Numbers = "auto"
     given: Dataset = field(init=False, repr=False)  # as it was logged
     states: NumberedStates | None = field(init=False, repr=False)
     _made: dict[Hashable, Any] = field(default_factory=dict, repr=False)
@@ -53,7 +54,7 @@ class Log:
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
             raise unknown_name("protocol", self.protocol, list(PROTOCOLS))
-        states = numbered_states(self.dataset)
+        states = numbered_states(self.dataset, self.numbers)
         seen = self.dataset if states is None else states.coded(self.dataset)
         for name, value in (("given", self.dataset), ("states", states), ("dataset", seen)):
             object.__setattr__(self, name, value)
@@ -254,9 +255,10 @@ def make_problem(
     draws: int | None = None,
     protocol: Protocol = "standard",
     horizon: int | None = None,
+    numbers: Numbers = "auto",
 ) -> Problem:
     """A question alone. Who asks about several policies makes one `Log` and takes their problems from it."""
-    return Log(dataset, gamma, protocol, horizon).problem(policy, seed, draws)
+    return Log(dataset, gamma, protocol, horizon, numbers).problem(policy, seed, draws)
 
 
 def _made(pairs: Pairs, make: Callable[[Singles, AnyArray], Singles], rows: int) -> Iterator[Singles]:

@@ -69,7 +69,9 @@ def evaluate(
     dataset, judged = load_dataset(log), as_policy(policy)
     chosen = fit_minutes(chosen, dataset, [judged])
     (made,) = make_methods(chosen)
-    problem = make_problem(dataset, judged, chosen.gamma, chosen.seed, chosen.draws, horizon=chosen.horizon)
+    problem = make_problem(
+        dataset, judged, chosen.gamma, chosen.seed, chosen.draws, horizon=chosen.horizon, numbers=chosen.numbers
+    )
     tuned = tune(problem, made, chosen.seed) if chosen.tune else None
     with progress_bar(progress if report is None else False, [(problem.policy, made)]) as bar:
         told = report if bar is None else partial(bar, 0)
@@ -177,6 +179,7 @@ def risk(estimated: Estimated, options: Options) -> dict[str, Any]:
 def _fingerprint_of_log(log: Log) -> str:
     """What a checkpoint belongs to. The device is part of it, since another one rounds differently."""
     about = [__version__, log.dataset.sha256, log.gamma, log.horizon, log.protocol, jax.devices()[0].device_kind]
+    about += ["names"] if log.states else []  # learners see another log then, under the same hash
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
 

@@ -69,7 +69,7 @@ class _Counted:
 
     def __init__(self, dataset: Dataset, options: Options) -> None:
         self.dataset, self.options, self.members = dataset, options, options.members
-        self.states = numbered_states(dataset)
+        self.states = numbered_states(dataset, options.numbers)
         self.columns = len(self.states.numbers) if self.states else dataset.observations.shape[1]  # as learners see it
         self.inputs = self.columns + (dataset.num_actions or dataset.actions.shape[-1])
         self.on_gpu = jax.default_backend() != "cpu"

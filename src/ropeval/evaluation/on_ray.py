@@ -115,7 +115,8 @@ def _log(asked: Asked) -> Log:
     prepare_node(asked.own)
     if asked.fingerprint not in _logs:
         _logs.clear()
-        _logs[asked.fingerprint] = Log(asked.dataset, asked.options.gamma, horizon=asked.options.horizon)
+        options = asked.options
+        _logs[asked.fingerprint] = Log(asked.dataset, options.gamma, horizon=options.horizon, numbers=options.numbers)
     return _logs[asked.fingerprint]
 
 

@@ -21,6 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 DEFAULT_LEVEL = 0.95
 DEFAULT_METHODS = ("mean-return", "fqe-clip", "world")
 Kind = Literal["percentile", "bca"]
+Numbers = Literal["auto", "names", "quantity"]
 Preset = Literal["default", "paper", "dope"]
 Words = Annotated[
     tuple[str, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else tuple(v) if isinstance(v, list) else v)
@@ -62,6 +63,12 @@ class Options(BaseModel):
         "truncations=never, terminations=always, episode_ids=patient, time=day, action_names=none,low,high. Give it "
         "again for more.",
         metavar="NAME=COLUMN[,COLUMN…]",
+    )
+    numbers: Numbers = option(
+        "auto",
+        QUESTION,
+        "What an observation of one whole number is. names: of states, as the cells of a grid, each learned by itself. "
+        "quantity: a queue, a stock, a count, where neighbours are alike. auto: what the log shows; a note says which.",
     )
     risk: float | None = option(
         None,

@@ -16,7 +16,7 @@ import numpy as np
 from ropeval.cluster import Cluster
 from ropeval.data import Dataset, Log, Problem
 from ropeval.data.horizon import horizon_note, resolved_horizon
-from ropeval.data.numbered import numbered_states
+from ropeval.data.numbered import numbered_states, numbers_note
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
@@ -66,6 +66,7 @@ class Session:
             draw_actions(policy, self.dataset.observations[:2], 1, np.random.default_rng(0))
         object.__setattr__(self, "options", fit_minutes(self.options, self.dataset, self.policies))
         resolved_horizon(self.dataset, self.options.gamma, self.options.horizon)
+        numbered_states(self.dataset, self.options.numbers)
         if self.options.by:
             make_groups(self.dataset, self.options.by)
         for policy, method in self.questions:  # before any training: the last question may be the impossible one
@@ -92,13 +93,10 @@ class Session:
 
     def notes(self) -> list[str]:
         """What should be known before the work begins."""
-        found = [horizon_note(self.dataset, self.options.gamma, self.options.horizon)]
-        states = numbered_states(self.dataset)
-        if states is not None:
-            found.append(
-                f"observations are one whole number, of {len(states.numbers)} kinds: each is learned as a state of "
-                "its own; policies see the number"
-            )
+        found = [
+            horizon_note(self.dataset, self.options.gamma, self.options.horizon),
+            numbers_note(self.dataset, self.options.numbers),
+        ]
         minutes, expected = self.options.minutes, self.forecast()
         if minutes is not None and expected.total > 60.0 * minutes:
             found.append(f"{minutes:g} minutes are too few: the least that is worth it takes {expected}")
@@ -132,7 +130,7 @@ class Session:
 
     @property
     def log(self) -> Log:
-        return Log(self.dataset, self.options.gamma, horizon=self.options.horizon)
+        return Log(self.dataset, self.options.gamma, horizon=self.options.horizon, numbers=self.options.numbers)
 
     def lanes(self) -> list[list[int]]:
         """The methods, by their places, in as many lists as are worked on side by side.
