@@ -16,6 +16,7 @@ from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
 from ropeval.data.horizon import resolved_horizon
 from ropeval.data.numbered import NumberedStates, Numbers, numbered_states
+from ropeval.data.returns import share_beyond_cut
 from ropeval.data.streaming import Pairs, Stored, spill, take
 from ropeval.data.transitions import Transitions, fits, lay_out
 from ropeval.errors import UserError, unknown_name
@@ -98,6 +99,11 @@ class Log:
     def discount(self) -> jax.Array:
         ends = self.dataset.terminations if self.protocol == "standard" else _episode_ends(self.dataset)
         return jax.device_put(np.where(ends, 0.0, self.gamma).astype(np.float32))  # [N]
+
+    @cached_property
+    def beyond_cuts(self) -> float:
+        """Share of what counts that lies after episodes were cut off."""
+        return share_beyond_cut(self.dataset, self.gamma, self.horizon)
 
     @cached_property
     def bounds(self) -> Bounds:

@@ -21,7 +21,6 @@ from jaxtyping import Float
 from ropeval.arrays import Booleans, Floats
 from ropeval.data import Problem
 from ropeval.data.needs import WEIGHTS
-from ropeval.data.returns import share_beyond_cut
 from ropeval.estimators.behaviour import Behaviour, BehaviourConfig
 from ropeval.estimators.estimator import Estimated, Estimator, exact
 from ropeval.estimators.importance_weights import (
@@ -128,7 +127,7 @@ def by_counts(run: Run, episodes: int, averages: Sequence[Averaged]) -> Estimate
 
 def cut_off_note(problem: Problem) -> tuple[str, ...]:
     """Nothing is known beyond a truncation, and these averages count it as nothing."""
-    beyond = share_beyond_cut(problem.dataset, problem.gamma, problem.horizon)
+    beyond = problem.log.beyond_cuts
     if beyond <= CUT_OFF:
         return ()
     return (

@@ -9,8 +9,8 @@ counts lies beyond the cut-offs, more of such a return is supposed than seen, an
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data import Dataset, Problem
-from ropeval.data.returns import MOST_SUPPOSED, continued_returns, episode_returns, share_beyond_cut
+from ropeval.data import Problem
+from ropeval.data.returns import MOST_SUPPOSED, continued_returns, episode_returns
 from ropeval.estimators.estimator import Estimated
 from ropeval.evaluation.interval import make_interval
 from ropeval.evaluation.options import DEFAULT_LEVEL
@@ -24,14 +24,11 @@ Floats = NDArray[np.float64]
 def logged_returns(problem: Problem, estimated: Estimated) -> Floats | None:
     """[E] as the method looks at an episode's end; None where too little of them was seen."""
     stops_at_cut = estimated.effective is not None and estimated.q is None  # importance sampling without a q
-    returns = episode_returns if stops_at_cut else _continued
+    returns = episode_returns if stops_at_cut else continued_returns
     log = problem.log
+    if not stops_at_cut and log.beyond_cuts > MOST_SUPPOSED:
+        return None
     return log.once(("logged returns", stops_at_cut), lambda: returns(log.dataset, log.gamma, log.horizon))
-
-
-def _continued(data: Dataset, gamma: float, horizon: int | None) -> Floats | None:
-    told = share_beyond_cut(data, gamma, horizon) <= MOST_SUPPOSED
-    return continued_returns(data, gamma, horizon) if told else None
 
 
 def compare_with_log(

@@ -9,7 +9,7 @@ import jax
 import polars as pl
 
 from ropeval.bench.data.task_data import load_task
-from ropeval.bench.run.problems import Problems
+from ropeval.bench.run.problems import Problems, encoded_bytes
 from ropeval.bench.run.store import Store
 from ropeval.bench.run.study import Group, Member, Study, Unit, make_groups
 from ropeval.bench.run.unit import Failed, UnitResult, run_unit, steps_of
@@ -148,9 +148,7 @@ def largest_unit(group: Group, problem: Problem, backend: str, held: int) -> int
     largest = LARGEST_UNIT[sized_for(backend)]
     if "+" not in group.method:  # all members share the features of the log
         return largest
-    transitions = problem.transitions
-    encoded = transitions.size * (1 + transitions.draws) * transitions.dim * 4  # at most as wide as the raw ones
-    return max(1, min(largest, held // encoded))
+    return max(1, min(largest, held // encoded_bytes(problem)))
 
 
 def device_limits() -> tuple[str, int]:

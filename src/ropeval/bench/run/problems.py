@@ -50,7 +50,7 @@ class Problems:
         if policy in self._kept:
             return self._kept[policy]
         problem = self.log.problem(self.data.judged[policy].policy, self._study.key, self._study.draws)
-        size = _bytes(problem)
+        size = feature_bytes(problem)
         if not self._kept or size <= self._room:
             self._kept[policy] = problem
             self._room -= size
@@ -67,6 +67,11 @@ class Problems:
         return self[self.policies[0]]
 
 
-def _bytes(problem: Problem) -> int:
+def feature_bytes(problem: Problem) -> int:
     """Of a policy's features, as they would be held; a log that is streamed from disk takes less."""
     return 4 * int(np.prod(problem.answers.logged.shape)) * problem.answers.count
+
+
+def encoded_bytes(problem: Problem) -> int:
+    """Of what an encoder makes of the log for one member: at most as wide as the raw features."""
+    return 4 * int(np.prod(problem.answers.logged.shape)) * (1 + problem.answers.count)

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 import polars as pl
 
-from ropeval.bench.run.problems import Problems
+from ropeval.bench.run.problems import Problems, encoded_bytes, feature_bytes
 from ropeval.bench.run.schema import ROWS
 from ropeval.bench.run.study import Study, Unit, digest
 from ropeval.bench.run.unit_curves import Curves
@@ -88,9 +88,9 @@ def _at_once(study: Study, unit: Unit, method: Method, problems: Problems) -> in
     there, each twice; a CPU has its cores at work already."""
     if sized_for(jax.default_backend()) == "cpu" or len(jax.devices()) > 1:
         return 1
-    answers, members = problems.first.answers, study.seeds if study.resample else len(unit.members)
-    own = answers.count + (members * (1 + answers.count) if method.encoder else 0)
-    return max(1, held_bytes() // (2 * 4 * own * int(np.prod(answers.logged.shape))))
+    problem, members = problems.first, study.seeds if study.resample else len(unit.members)
+    own = feature_bytes(problem) + (members * encoded_bytes(problem) if method.encoder else 0)
+    return max(1, held_bytes() // (2 * own))
 
 
 def _side_by_side(judge: Callable[[str, Seat], Judged], policies: Sequence[str]) -> list[Judged | Failed]:

@@ -3,7 +3,6 @@
 import numpy as np
 
 from ropeval.data import Dataset
-from ropeval.data.returns import share_beyond_cut
 from ropeval.evaluation.diagnosis.clock import clock_ends
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.result import Finding, Severity
@@ -84,8 +83,7 @@ def few_episodes(e: Evidence) -> Finding | None:
 def truncation(e: Evidence) -> Finding | None:
     if e.estimated.q is None:
         return None  # what does not look beyond a cut-off says so itself
-    data, gamma, within = e.problem.dataset, e.problem.gamma, e.problem.horizon
-    cut, beyond = cut_off(data), share_beyond_cut(data, gamma, within)
+    cut, beyond = cut_off(e.problem.dataset), e.problem.log.beyond_cuts
     if cut < MOSTLY_CUT or beyond < BEYOND:
         return None
     return Finding(

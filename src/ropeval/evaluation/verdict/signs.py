@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ropeval.data.returns import MOST_SUPPOSED, share_beyond_cut
+from ropeval.data.returns import MOST_SUPPOSED
 from ropeval.estimators.estimator import Estimated
 from ropeval.evaluation.conclude import Conclusion
 from ropeval.evaluation.diagnosis.about_training import mended, shortness
@@ -43,8 +43,7 @@ def read_signs(e: Evidence, said: Conclusion, alone: bool = False) -> Signs:
     earned = earned_by(e.problem.log)
     told = e.estimated.extras
     replicates = said.replicates[np.isfinite(said.replicates)]
-    log = e.problem.log
-    cut = log.once(share_beyond_cut, lambda: share_beyond_cut(log.dataset, log.gamma, log.horizon))
+    cut = e.problem.log.beyond_cuts
     worth = told.get("log_value", earned.mean) if cut <= MOST_SUPPOSED else None  # of the log
     signs: dict[str, float | None] = {
         "scale": earned.scale,
