@@ -40,6 +40,7 @@ SHAPED = [
     "ropeval.estimators.importance",
     "ropeval.estimators.importance_weights",
     "ropeval.evaluation.interval",
+    "ropeval.learning.fused",
     "ropeval.learning.networks",
     "ropeval.learning.optimise",
 ]

@@ -34,7 +34,7 @@ from ropeval.data import Problem, Rows, Transitions
 from ropeval.encoders.encoder import Encoded
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, train
 from ropeval.learning.learner import made_once
-from ropeval.learning.networks import MLP, Norm, Precision
+from ropeval.learning.networks import MLP, TURNS, Norm, Precision
 from ropeval.learning.optimise import Learned, adamw, descend, huber, start
 from ropeval.settings import PartConfig
 
@@ -210,7 +210,7 @@ def make_learner(config: SimilarityConfig, inputs: int, dim: int, gamma: float, 
             "feature_codes": distinct_codes(features),
         }
 
-    return Learner(init, update, probe, 2 * config.batch)
+    return Learner(init, update, probe, 2 * config.batch, turn=TURNS[config.precision])
 
 
 def distinct_codes(features: Float[Array, "n d"]) -> Scalar:

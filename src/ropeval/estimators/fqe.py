@@ -37,7 +37,7 @@ from ropeval.estimators.estimator import Backups, Estimated, Estimator, averaged
 from ropeval.estimators.fitted_q import FittedQ, Value
 from ropeval.learning.engine import Hyper, Learner, Metrics, Run, Trained, train
 from ropeval.learning.learner import made_once
-from ropeval.learning.networks import MLP, Precision
+from ropeval.learning.networks import MLP, TURNS, Precision
 from ropeval.learning.optimise import Learned, Loss, descending, huber
 from ropeval.settings import PartConfig
 
@@ -229,7 +229,8 @@ def td_learner(
             batch = some_actions(batch, config.actions, jax.random.fold_in(key, 1))
         return loss(q, q_bar, batch, hyper, key)
 
-    return descending(net, of_some, probe, config, max(1, config.batch // segment), segment)
+    turn = TURNS[config.precision]
+    return descending(net, of_some, probe, config, max(1, config.batch // segment), segment, turn)
 
 
 def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:

@@ -45,7 +45,7 @@ def _train_chunk(
         return learner.update(state, gather(transitions, index, member), noise, hyper)
 
     times = start + jnp.arange(length)
-    state, metrics = jax.lax.scan(step, state, jax.vmap(drawn)(times) if ahead else times)
+    state, metrics = jax.lax.scan(step, state, jax.vmap(drawn)(times) if ahead else times, unroll=learner.turn)
     means = jax.tree.map(lambda values: values.mean(), metrics)
     return state, means | learner.probe(state, shown(transitions, member))
 

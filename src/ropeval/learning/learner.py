@@ -23,6 +23,7 @@ class Learner(NamedTuple):
     probe: Callable[[Any, Transitions], Metrics]  # what the curves show after each chunk
     rows: int  # drawn per update, independently and uniformly, with replacement
     segment: int = 1  # each begins so many that follow each other in its episode: [rows, segment, …] if > 1
+    turn: int = 1  # updates that one turn of the compiled loop makes
 
 
 def made_once(make: Callable[Given, Made]) -> Callable[Given, Made]:

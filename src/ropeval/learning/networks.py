@@ -12,6 +12,8 @@ import numpy as np
 from jax import Array
 from jaxtyping import Bool, Float
 
+from ropeval.learning import fused
+
 LAYER_NORM_EPS = 1e-5
 _POLAR_STEPS = 48  # a singular value of 1e-7 still grows to 1
 
@@ -100,6 +102,8 @@ class Norm(eqx.Module):
 
 
 Precision = Literal["float32", "bfloat16"]
+# Updates in a turn of the loop: among several, XLA rounds new weights in the pass that makes them, and not in the next.
+TURNS: dict[Precision, int] = {"float32": 1, "bfloat16": 4}
 Activation = Literal["relu", "silu"]
 ACTIVATIONS = {"relu": jax.nn.relu, "silu": jax.nn.silu}
 
@@ -132,8 +136,16 @@ class MLP(eqx.Module):
         self.norms = [Norm(width) for _ in range(depth)] if norm else []
         self.activation, self.precision = activation, precision
 
+    def _on_chip(self, x: Float[Array, "*batch inputs"]) -> bool:
+        """Whether there are kernels for a network of this form, and for so many rows."""
+        form = len(self.hidden) == 2 and self.activation == "relu" and not self.norms
+        return form and fused.applies(x, self.hidden[0].weight, self.head.weight)
+
     def __call__(self, x: Float[Array, "*batch inputs"]) -> Float[Array, "*batch outputs"]:
         if self.precision == "bfloat16":
+            if self._on_chip(x):
+                layers = (*self.hidden, self.head)
+                return fused.two_hidden(fused.Weights(*(a for own in layers for a in (own.weight, own.bias))), x)
             x = x.astype(jnp.bfloat16)
         for place, layer in enumerate(self.hidden):
             x = layer(x)

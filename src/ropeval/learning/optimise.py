@@ -55,6 +55,7 @@ def descending(
     config: Any,
     rows: int,
     segment: int = 1,
+    turn: int = 1,
 ) -> Learner:
     """Parameters that begin as `net(key)` and go down the loss, whose gradient is taken in them alone.
 
@@ -69,4 +70,4 @@ def descending(
         error, gradient = jax.value_and_grad(loss)(state.params, state.target, batch, hyper, key)
         return descend(state, gradient, transform, hyper["learning_rate"], config.tau), {"loss": error}
 
-    return Learner(init, update, probe, rows, segment)
+    return Learner(init, update, probe, rows, segment, turn)
