@@ -9,7 +9,7 @@ import pytest
 from ropeval.errors import UserError
 from ropeval.evaluation.options import Options, make_options
 from ropeval.evaluation.result_folder import ResultFolder
-from ropeval.evaluation.session import Session, rankings, run_session
+from ropeval.evaluation.session import ABREAST, Session, rankings, run_session
 from ropeval.learning.arrangements import Vectorised
 from ropeval.policies import CallablePolicy, UniformPolicy
 from tests.estimators.world.logs import QUICK
@@ -135,12 +135,12 @@ def alone(tmp_path_factory):
 @pytest.mark.training
 @pytest.mark.parametrize("rehearsed", [True, False])
 def test_on_an_accelerator_two_lanes_come_to_the_same_bits(tmp_path, monkeypatch, alone, rehearsed):
-    """Two policies at a time, and with what is compiled early or without."""
+    """Several policies at a time, and with what is compiled early or without."""
     assert three_policies().lanes() == [[0, 1, 2]]
     side_by_side(monkeypatch)
     asked = three_policies()
     assert asked.lanes() == [[2], [0, 1]]
-    assert [asked.at_once(asked.log, lane) for lane in asked.lanes()] == [2, 2]
+    assert [asked.at_once(asked.log, lane) for lane in asked.lanes()] == [ABREAST, ABREAST]
     if not rehearsed:
         monkeypatch.setattr("ropeval.learning.engine.Run.rehearse", lambda run, work: None)
     jax.clear_caches()
@@ -148,12 +148,12 @@ def test_on_an_accelerator_two_lanes_come_to_the_same_bits(tmp_path, monkeypatch
     assert len(alone) == 9
 
 
-@pytest.mark.parametrize(("room", "expected"), [(1.5, 1), (2.5, 2)])
-def test_two_policies_at_a_time_where_both_can_be_held(monkeypatch, room, expected):
+@pytest.mark.parametrize(("room", "expected"), [(0.5, 1), (1.5, 1), (2.5, 2), (3.5, 3), (99.0, ABREAST)])
+def test_as_many_policies_at_a_time_as_can_be_held_together(monkeypatch, room, expected):
     asked = three_policies()
     answers = asked.log.problem(asked.policies[0]).answers
     rows, width = answers.logged.shape
-    monkeypatch.setattr("ropeval.data.transitions.held_bytes", lambda: room * 4 * rows * width * (1 + answers.count))
+    monkeypatch.setattr("ropeval.data.transitions.held_bytes", lambda: 4 * rows * width * (1 + room * answers.count))
     assert [asked.at_once(asked.log, lane) for lane in ([0, 1], [2])] == [expected, expected]
 
 
@@ -176,6 +176,7 @@ def test_a_rehearsal_that_fails_is_not_heard_of(tmp_path, monkeypatch, alone):
 def test_where_one_lane_fails_the_other_ends(tmp_path, monkeypatch, what):
     """And what was finished before is found again; no thread stays."""
     side_by_side(monkeypatch)
+    monkeypatch.setattr("ropeval.evaluation.session.ABREAST", 2)
     asked, folder, before = three_policies(), ResultFolder(tmp_path / "out"), set(threading.enumerate())
 
     def report(number, stage, fraction):

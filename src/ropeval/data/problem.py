@@ -153,11 +153,10 @@ class PolicyAnswers:
     exact: bool  # all that there are
     held: bool  # in memory
 
-    @property
-    def light(self) -> bool:
-        """Whether two such problems can be held together."""
+    def room_for(self, most: int) -> int:
+        """How many such problems can be held together: at least this one, and at most so many."""
         shape = self.logged.shape
-        return self.held and fits(shape, (2 * self.count, *shape))
+        return next((n for n in range(most, 1, -1) if self.held and fits(shape, (n * self.count, *shape))), 1)
 
     @cached_property
     def following(self) -> Asked:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ropeval.arrays import STATIC, Singles
 from ropeval.data.streaming import Gathered, held_bytes
+from ropeval.runtime import RUNS_ONCE
 
 Part = slice | NDArray[np.integer]  # of the rows
 GLANCE = 4096  # rows by which a learner is shown where looking at all is too much
@@ -235,7 +236,7 @@ def apply_net(nets: Any, member: jax.Array, x: jax.Array) -> jax.Array:
 _apply_net = jax.jit(apply_net)
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jax.jit, static_argnums=(0, 1), compiler_options=RUNS_ONCE)
 def _read_out(function: Any, per_member: bool, models: Any, nets: Any, x: jax.Array) -> jax.Array:
     """[M, …] of features […, X] (or [M, …, X] where members have their own), in blocks that bound the memory."""
 

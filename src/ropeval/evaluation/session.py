@@ -41,6 +41,7 @@ from ropeval.policies.policy import draw_actions
 from ropeval.runtime import sized_for
 from ropeval.version import __version__
 
+ABREAST = 4  # policies that a lane works on, at most
 PROBED = 256  # logged states whose actions stand for a policy that has no hash
 ABSORBED = {"method", "preset", "steps", "minutes", "settings", "columns"}  # told by methods and hashes
 
@@ -146,11 +147,12 @@ class Session:
         return [prepares, others]
 
     def at_once(self, log: Log, lane: Sequence[int]) -> int:
-        """How many policies a lane works on: while one is asked, or read out, another one trains. Two at most, and only
-        where there is room for two."""
-        encoded = any(self.methods[which].encoder is not None for which in lane)
-        light = all(log.problem(p, self.options.seed, self.options.draws).answers.light for p in self.policies)
-        return 2 if light and not encoded else 1
+        """How many policies a lane works on: while some are asked, or read out, another one trains. As many as there is
+        room for, up to a few."""
+        if any(self.methods[which].encoder is not None for which in lane):
+            return 1
+        asked = (log.problem(p, self.options.seed, self.options.draws).answers for p in self.policies)
+        return min(answers.room_for(ABREAST) for answers in asked)
 
 
 def run_session(
