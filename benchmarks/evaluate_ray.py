@@ -1,10 +1,14 @@
-"""How much faster `ropeval evaluate` answers on a cluster: nodes of one core each, all on this machine.
+"""How much faster `ropeval evaluate` answers on a cluster: nodes with cores of their own, all on this machine.
 
-    python -m benchmarks.evaluate_ray                              1, 2, 4 and 8 nodes, 16 policies
+    python -m benchmarks.evaluate_ray                              1, 2, 4 and 8 nodes of one core, 16 policies
     python -m benchmarks.evaluate_ray --nodes 1 2 --policies 4 --steps 200
+    python -m benchmarks.evaluate_ray --cores-per-node 2           each piece of work has both cores of its node
 
-More nodes than the machine has cores only show what Ray itself costs. The log and the policies are those of
-`time_to_answer.py`. The clock runs from pressing Enter; each cluster stands already, its processes do not.
+Every process of a node is bound to the node's cores and has the node's own cache of compiled programs, empty at first;
+the command that was typed is bound to the cores of all nodes together. What it is compared with, the command without
+Ray, has the cores of one node. More nodes than the machine has cores for share them in turn, and only show what Ray
+itself costs. The log and the policies are those of `time_to_answer.py`. The clock runs from pressing Enter; each
+cluster stands already, its processes do not.
 """
 
 import argparse
@@ -14,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,27 +28,52 @@ from benchmarks.time_to_answer import HERE, hardware, make_log, policy_words
 STORE = 256 << 20  # bytes, of a node
 
 
-def measure(nodes: int, log: Path, policies: int, steps: int, folder: Path) -> dict[str, Any]:
-    """One run of the command on a cluster of as many nodes; 0: without Ray."""
+def measure(nodes: int, each: int, log: Path, policies: int, steps: int, folder: Path) -> dict[str, Any]:
+    """One run of the command on a cluster of as many nodes, of so many cores each; 0: without Ray, on those of one."""
     from ray.cluster_utils import Cluster
 
     command = [sys.executable, "-m", "ropeval", "evaluate", str(log), *policy_words(policies)]
     command += ["--steps", str(steps), "--out", str(folder / str(nodes))]
-    cluster = None
-    if nodes:
-        about: dict[str, Any] = {"num_cpus": 1, "object_store_memory": STORE}
-        cluster = Cluster(initialize_head=True, head_node_args={**about, "include_dashboard": False})
-        for _ in range(nodes - 1):
-            cluster.add_node(**about)
-        command += ["--ray", cluster.address]
+    places = [cores_of(node, each) for node in range(max(nodes, 1))]
+    cluster, caches = None, folder / f"caches-{nodes}"
     try:
+        if nodes:
+            about: dict[str, Any] = {"num_cpus": each, "object_store_memory": STORE}
+            with machine(places[0], caches / "0"):
+                cluster = Cluster(initialize_head=True, head_node_args={**about, "include_dashboard": False})
+            for node, place in enumerate(places[1:], 1):
+                with machine(place, caches / str(node)):
+                    cluster.add_node(**about)
+            command += ["--ray", cluster.address, "--cores", str(each)]
         load, began = os.getloadavg()[0], time.time()
-        subprocess.run(command, check=True, capture_output=True)
+        with machine(set().union(*places), caches / "command"):
+            subprocess.run(command, check=True, capture_output=True)
         seconds = time.time() - began
     finally:
         if cluster is not None:
             cluster.shutdown()
     return {"nodes": nodes, "seconds": round(seconds, 1), "load_average_before": round(load, 2)}
+
+
+def cores_of(node: int, each: int) -> set[int]:
+    """A node's own, as far as there are enough."""
+    ours = sorted(os.sched_getaffinity(0))
+    return {ours[(node * each + core) % len(ours)] for core in range(each)}
+
+
+@contextmanager
+def machine(cores: set[int], cache: Path) -> Iterator[None]:
+    """What is started inside, and all that it starts, runs on these cores and keeps its compiled programs there."""
+    ours, environment = os.sched_getaffinity(0), dict(os.environ)
+    os.sched_setaffinity(0, cores)
+    os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
+    os.environ["XDG_CACHE_HOME"] = str(cache)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(environment)
+        os.sched_setaffinity(0, ours)
 
 
 def answers(folder: Path) -> list[Any]:
@@ -52,22 +83,24 @@ def answers(folder: Path) -> list[Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--cores-per-node", type=int, default=1)
     parser.add_argument("--policies", type=int, default=16)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--steps", type=int, default=2_000, help="of every training")
     parser.add_argument("--save", type=Path, default=HERE / "results" / "evaluate-ray.json")
     chosen = parser.parse_args()
-    rows = []
+    rows, each = [], chosen.cores_per_node
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         make_log(folder / "log.npz", chosen.rows)
         for nodes in (0, *chosen.nodes):
-            rows.append(measure(nodes, folder / "log.npz", chosen.policies, chosen.steps, folder))
+            rows.append(measure(nodes, each, folder / "log.npz", chosen.policies, chosen.steps, folder))
             rows[-1]["same_answers"] = answers(folder / str(nodes)) == answers(folder / "0")
             print(json.dumps(rows[-1]), flush=True)
     for row in rows:
         row["speed_up"] = round(rows[0]["seconds"] / row["seconds"], 2)
-    asked = {"policies": chosen.policies, "rows": chosen.rows, "steps": chosen.steps, "cores": os.cpu_count()}
+    asked = {"policies": chosen.policies, "rows": chosen.rows, "steps": chosen.steps}
+    asked |= {"cores": len(os.sched_getaffinity(0)), "cores_per_node": each}
     chosen.save.write_text(json.dumps({**asked, "about": hardware(), "runs": rows}, indent=1) + "\n")
 
 

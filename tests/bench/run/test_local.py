@@ -1,5 +1,6 @@
 """Running a study: every member once, nothing lost, nothing twice, whatever happens."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from ropeval.bench.run.store import Store
 from ropeval.bench.run.study import make_groups
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
+from ropeval.files import write_parquet
 from ropeval.learning import arrangements
 from ropeval.learning.arrangements import Vectorised
 from ropeval.policies import CallablePolicy
@@ -126,6 +128,21 @@ def test_damaged_rows_are_named_whichever_method_is_run(data, tmp_path):
         run(one.model_copy(update={"methods": ["lspe"]}), tmp_path / "s", data, resume=True)
     with pytest.raises(UserError, match="delete it and go on with --resume"):
         Store(tmp_path / "s").effort()
+
+
+def test_effort_of_a_method_that_finds_its_own_number_of_steps(tmp_path):
+    rows = [
+        {
+            "unit": f"t.{method}.0.0",
+            "config": json.dumps({method: {"steps": steps}, "resamples": 5}),
+            "seconds": 2.0,
+            "policy": "p",
+        }
+        for method, steps in (("world", None), ("fqe", 10))
+    ]
+    for row in rows:
+        write_parquet(tmp_path / "units" / f"{row['unit']}.rows.parquet", pl.DataFrame([row]))
+    assert Store(tmp_path).effort() == (2.0, 50.0)
 
 
 def test_units_are_sized_to_the_memory(data):

@@ -202,7 +202,7 @@ def _fits(units: str) -> Callable[[str], bool]:
 def _steps(config: dict[str, Any]) -> int:
     """Of all that a row stands for."""
     parts = [part for name, part in config.items() if isinstance(part, dict) and name != "grid"]
-    return int(config.get("resamples", 1)) * sum(part.get("steps", 0) for part in parts)
+    return int(config.get("resamples", 1)) * sum(part.get("steps") or 0 for part in parts)
 
 
 def merge(old: Study, new: Study, folder: Path) -> Study:
