@@ -101,6 +101,12 @@ class Transitions:
         for first, last in pairwise(bounds):
             yield of_member.block(slice(int(first), int(last)))
 
+    def logged_blocks(self, bounds: Sequence[int] | NDArray[np.integer], member: int = 0) -> Iterator[Singles]:
+        """The same of the logged pairs alone, [n, d]: nothing is read of what comes next."""
+        of_member = self._of_member(member)
+        for first, last in pairwise(bounds):
+            yield of_member._encoded(of_member.rows.x[int(first) : int(last)], 0)
+
     def initial_block(self, part: Part = slice(None), member: int = 0) -> Singles:
         """Some initial pairs as one member sees them, on the host: [n, K, d]."""
         x = np.asarray(_near(self.initial_x)[(member, part) if self.per_member else part])
