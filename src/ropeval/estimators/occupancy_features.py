@@ -1,4 +1,4 @@
-"""Features of pairs for occupancy ratios: a table where pairs are few, a kernel's random features where they are many."""
+"""Features of pairs for occupancy ratios: a table where pairs are few, random ones of a kernel where they are many."""
 
 from dataclasses import dataclass
 from itertools import chain

@@ -8,6 +8,7 @@ products and sums are in double precision, on an accelerator, too. What is solve
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -70,7 +71,7 @@ def initial_mean(transitions: Transitions, basis: Basis, counts: Integers) -> Fl
     """E φ(s₀, a₀), [d]."""
     bounds, weight = _bounds(len(counts)), transitions.initial_weight
     weight = None if weight is None else np.asarray(weight)
-    parts = [slice(first, last) for first, last in zip(bounds, bounds[1:], strict=False)]
+    parts = [slice(first, last) for first, last in pairwise(bounds)]
     blocks = ((transitions.initial_block(part), None if weight is None else weight[part]) for part in parts)
     share = counts / max(counts.sum(), 1)
     return _summed(_add_initial, np.zeros(len(basis.constant)), basis, blocks, share)
