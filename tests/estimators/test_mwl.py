@@ -23,7 +23,7 @@ def few_features(sigma: float = 0.3, episodes: int = 100) -> tuple[Flow, np.ndar
 
 def phi(flow: Flow) -> np.ndarray:
     """[N, d] of every row."""
-    return features_of(flow.basis, np.asarray(flow.transitions.rows.x)).astype(np.float64)
+    return features_of(flow.basis, np.asarray(flow.log.rows.x)).astype(np.float64)
 
 
 def test_weights_and_values_have_one_fixed_point():

@@ -43,14 +43,18 @@ def solve(flow: Flow, config: BestDICEConfig) -> Floats:
     to_kappa = np.linalg.solve(flow.C + 1e-3 * penalty + 1e-12 * np.eye(size), flow.A)  # [d, d]
 
     def objective(beta: Floats, uncut: Floats) -> float:
-        zeta = np.maximum(uncut, 0.0)  # [N]
+        zeta = np.maximum(uncut, 0.0)  # [n]
         return float(0.5 * flow.share @ zeta**2 - flow.b @ beta + 0.5 * beta @ penalty @ beta)
 
     beta: Floats = np.asarray(np.linalg.solve(to_kappa.T @ flow.C @ to_kappa + penalty, flow.b), np.float64)
-    uncut = flow.values(to_kappa @ beta)  # [N] ĥ·β
+    uncut = flow.values(to_kappa @ beta)  # [n] ĥ·β
     value = objective(beta, uncut)  # the least there is, if nothing is cut off
+    second, counted = flow.C, np.ones(len(uncut), bool)  # [d, d] of the rows that are not cut off, and which those are
     for _ in range(config.sweeps):
-        curvature = to_kappa.T @ flow.second(flow.share * (uncut > 0.0)) @ to_kappa
+        active = uncut > 0.0
+        second = second + flow.second(flow.share * (active.astype(np.float64) - counted))  # a few rows change sides
+        counted = active
+        curvature = to_kappa.T @ second @ to_kappa
         gradient = curvature @ beta - flow.b + penalty @ beta  # where ζ is not cut off it is linear in β
         direction, step = np.linalg.solve(curvature + penalty, gradient), 1.0
         along = flow.values(to_kappa @ direction)  # so that no step of another length goes over the features

@@ -48,7 +48,7 @@ Solve = Callable[[Flow, Any], Floats]  # of the flow and the configuration: κ [
 class Ratio(NamedTuple):
     """One member's ratio on the rows of its log."""
 
-    values: Floats  # [N] ζ
+    values: Floats  # [N] ζ; 0 where the member's log does not hold the row
     estimate: float
     mean: float  # 1, if the ratio is that of two distributions: what has ended rests where it ended
     imbalance: float  # error of the value, in units of its function's spread, for functions that were not fitted
@@ -70,15 +70,17 @@ def make_ratio(
     zeta = flow.values(solve(flow, config))
     if positive:
         zeta = np.maximum(zeta, 0.0)
-    weight = flow.share * zeta  # [N]
-    discount = np.asarray(transitions.rows.discount, np.float64)
+    weight = flow.share * zeta  # [n]
+    rests = np.asarray(transitions.rows.discount)[flow.held] == 0.0
     probes: Basis = cells or random_features(transitions, PROBES, config.bandwidth, rng)
+    values = np.zeros(transitions.size)
+    values[flow.held] = zeta
     return Ratio(
-        zeta,
-        float(weight @ problem.dataset.rewards.astype(np.float64)) / (1.0 - gamma),
-        float(weight @ np.where(discount > 0.0, 1.0, 1.0 / (1.0 - gamma))),
-        imbalance(transitions, probes, gamma, flow.share, weight, counts),
-        float((weight < 0.0).mean()),
+        values,
+        float(weight @ problem.dataset.rewards[flow.held].astype(np.float64)) / (1.0 - gamma),
+        float(weight @ np.where(rests, 1.0 / (1.0 - gamma), 1.0)),
+        imbalance(flow, probes, gamma, zeta, counts),
+        float((values < 0.0).mean()),
     )
 
 

@@ -8,7 +8,6 @@ products and sums are in double precision, on an accelerator, too. What is solve
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import jax
@@ -26,67 +25,64 @@ BLOCK = 4096  # rows whose features are made at a time
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """All that a ratio is fitted to."""
+    """All that a ratio is fitted to: of the rows that the member's log holds, and no others."""
 
-    transitions: Transitions
+    log: Transitions
     basis: Basis
-    share: Floats  # [N] of the log that is each row's; sums to one
+    held: Integers  # [n] the rows
+    share: Floats  # [n] of the log that is each row's; sums to one
     A: Floats  # [d, d]
     b: Floats  # [d]
 
     @property
     def rows(self) -> int:
-        return max(1, int(np.count_nonzero(self.share)))
+        return max(1, len(self.held))  # a resample may hold nothing but empty episodes
 
     @cached_property
     def C(self) -> Floats:  # [d, d]
         return self.second(self.share)
 
     def second(self, weight: Floats) -> Floats:
-        """Σ weight·φφᵀ, [d, d]; `weight` [N]."""
-        size = len(self.b)
-        blocks = self.transitions.logged_blocks(_bounds(self.transitions.size))
-        return _summed(_add_second, np.zeros((size, size)), self.basis, blocks, weight)
+        """Σ weight·φφᵀ, [d, d]; rows whose `weight` [n] is zero cost nothing."""
+        rows, size = np.flatnonzero(weight), len(self.b)
+        blocks = (self.log.logged(part) for part in _parts(self.held[rows]))
+        return _summed(_add_second, np.zeros((size, size)), self.basis, blocks, weight[rows])
 
     def values(self, kappa: Floats) -> Floats:
-        """φ·κ of every row, [N]."""
-        bounds = _bounds(self.transitions.size)
+        """φ·κ of every row, [n]."""
+        count = len(self.held)
         with float64():
             given = jax.device_put((self.basis, kappa))
-            blocks = self.transitions.logged_blocks(bounds)
-            found = [_values(*given, _filled(x, bounds)) for x in blocks]
-            return np.concatenate([np.asarray(part) for part in found])[: self.transitions.size]
+            found = [_values(*given, _filled(self.log.logged(part), count)) for part in _parts(self.held)]
+            return np.concatenate([np.zeros(0), *map(np.asarray, found)])[:count]
 
 
 def make_flow(transitions: Transitions, basis: Basis, gamma: float, counts: Integers) -> Flow:
     """`counts` [E]: how often the member's log holds each episode."""
-    share = np.repeat(counts, np.diff(np.asarray(transitions.starts))).astype(np.float64)
-    share /= max(share.sum(), 1.0)
-    size = len(basis.constant)
-    A = _summed(_add_flow, np.zeros((size, size)), basis, transitions.blocks(_bounds(transitions.size)), share)
-    return Flow(transitions, basis, share, A, (1.0 - gamma) * initial_mean(transitions, basis, counts))
+    every = np.repeat(counts, np.diff(np.asarray(transitions.starts)))  # [N]
+    held = np.flatnonzero(every)
+    share = every[held] / max(every.sum(), 1)
+    log, size = transitions.of_member(), len(basis.constant)
+    A = _summed(_add_flow, np.zeros((size, size)), basis, map(log.block, _parts(held)), share)
+    return Flow(log, basis, held, share, A, (1.0 - gamma) * initial_mean(log, basis, counts))
 
 
-def initial_mean(transitions: Transitions, basis: Basis, counts: Integers) -> Floats:
+def initial_mean(log: Transitions, basis: Basis, counts: Integers) -> Floats:
     """E φ(s₀, a₀), [d]."""
-    bounds, weight = _bounds(len(counts)), transitions.initial_weight
+    held, weight = np.flatnonzero(counts), log.initial_weight
     weight = None if weight is None else np.asarray(weight)
-    parts = [slice(first, last) for first, last in pairwise(bounds)]
-    blocks = ((transitions.initial_block(part), None if weight is None else weight[part]) for part in parts)
-    share = counts / max(counts.sum(), 1)
-    return _summed(_add_initial, np.zeros(len(basis.constant)), basis, blocks, share)
+    blocks = ((log.initial_block(part), None if weight is None else weight[part]) for part in _parts(held))
+    return _summed(_add_initial, np.zeros(len(basis.constant)), basis, blocks, counts[held] / max(counts.sum(), 1))
 
 
-def imbalance(
-    transitions: Transitions, probes: Basis, gamma: float, share: Floats, weight: Floats, counts: Integers
-) -> float:
+def imbalance(flow: Flow, probes: Basis, gamma: float, zeta: Floats, counts: Integers) -> float:
     """Rms over functions g of E_D[ ζ(g − γg') ]/(1−γ) − E[g(s₀, a₀)], in units of the spread of g over the log.
 
-    With g = q this is the error of the estimate. `share` and `weight` [N]: of the log, and the same times ζ.
+    With g = q this is the error of the estimate.
     """
-    blocks, nothing = transitions.blocks(_bounds(transitions.size)), np.zeros((3, len(probes.constant)))
-    mean, square, flow = _summed(_add_balance, nothing, probes, blocks, share, weight)
-    balance = flow / (1.0 - gamma) - initial_mean(transitions, probes, counts)
+    blocks, nothing = map(flow.log.block, _parts(flow.held)), np.zeros((3, len(probes.constant)))
+    mean, square, flowing = _summed(_add_balance, nothing, probes, blocks, flow.share, flow.share * zeta)
+    balance = flowing / (1.0 - gamma) - initial_mean(flow.log, probes, counts)
     spread = np.sqrt(np.maximum(square - mean**2, 0.0))
     varies = spread > 1e-6
     return float(np.sqrt(np.mean((balance[varies] / spread[varies]) ** 2))) if varies.any() else 0.0
@@ -95,24 +91,24 @@ def imbalance(
 # --- over the rows ----------------------------------------------------------------------------------------------
 
 
-def _bounds(rows: int) -> list[int]:
-    return [*range(0, rows, BLOCK), rows]
+def _parts(rows: Integers) -> list[Integers]:
+    return [rows[first : first + BLOCK] for first in range(0, len(rows), BLOCK)]
 
 
 def _summed(add: Callable[..., Array], total: Floats, basis: Basis, blocks: Iterable[Any], *weights: Floats) -> Floats:
-    """`add(total, basis, block, *weights)` from block to block; `weights` [N] each."""
-    bounds = _bounds(len(weights[0]))
+    """`add(total, basis, block, *weights)` from block to block; `weights` [n] each."""
+    count = len(weights[0])
     with float64():
         given, so_far = jax.device_put(basis), jax.device_put(total)
-        for first, block in zip(bounds, blocks, strict=False):
+        for first, block in zip(range(0, count, BLOCK), blocks, strict=True):
             own = [weight[first : first + BLOCK] for weight in weights]
-            so_far = add(so_far, given, *_filled((block, *own), bounds))
+            so_far = add(so_far, given, *_filled((block, *own), count))
         return np.asarray(so_far)
 
 
-def _filled(block: Any, bounds: list[int]) -> Any:
+def _filled(block: Any, rows: int) -> Any:
     """With rows of zeros, which weigh nothing: programs are made for a few lengths of blocks, not for every log's."""
-    length = min(BLOCK, 1 << (bounds[-1] - 1).bit_length())
+    length = min(BLOCK, 1 << (rows - 1).bit_length())
 
     def fill(a: Any) -> Any:
         return a if len(a) == length else np.pad(a, [(0, length - len(a))] + [(0, 0)] * (a.ndim - 1))
