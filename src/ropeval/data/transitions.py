@@ -49,7 +49,7 @@ class Transitions:
     To read: `block`, `blocks`, `logged`, `initial_block`, `of_member`, `values`. To make others: `with_…`,
     `first_draw`. What the fields look like is between this class and the engine. Features of the members' own are
     either stored and lead with a member axis (`per_member`), or they would take too much room, and the members'
-    encoders are kept to be applied to every mini-batch (`nets`); either way the log itself may be in memory or streamed.
+    encoders are kept to be applied to every mini-batch (`nets`); either way the log itself may be held or streamed.
     """
 
     rows: Rows
