@@ -14,6 +14,7 @@ trap: the target moves with q, and the first tree, before anything was bootstrap
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 from typing import Annotated, Any, NamedTuple
 
 import jax
@@ -23,6 +24,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, Pos
 
 from ropeval.arrays import Floats, Integers, Singles
 from ropeval.data import Dataset, Problem, expected
+from ropeval.data.bounds import Bounds
 from ropeval.data.needs import check_needs, package
 from ropeval.data.streaming import Pairs
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
@@ -34,6 +36,7 @@ from ropeval.settings import PartConfig
 
 NEEDS = (package("lightgbm", "trees"),)
 FORGOTTEN = 1e-3
+LOOKED_AT = 16_384  # pairs that are counted at a time
 UNSETTLED = 0.01  # of the estimate, that the last iteration may change
 
 
@@ -44,7 +47,7 @@ class FQETreesConfig(PartConfig):
     rows_per_leaf: PositiveInt = 20  # at least; a step that a resample holds twice counts twice
     learning_rate: PositiveFloat = 0.15  # share of what is left that a tree takes on
     l2: NonNegativeFloat = 1.0  # steps that pull a leaf towards nothing
-    rows: PositiveInt | None = 20_000  # logged steps that a member learns from, drawn from its log; None: all
+    rows: PositiveInt | None = 20_000  # steps drawn from a log that holds more different pairs; None: all, always
     categories: NonNegativeInt = 32  # a column of so many different whole numbers, at most, holds categories; 0: none
 
     def stages(self, part: str) -> dict[str, int]:
@@ -70,6 +73,12 @@ class Distinct(NamedTuple):
         values = np.asarray(model.predict(self.rows, num_threads=1))
         return np.asarray(expected(values[self.places], self.weight))
 
+    def of(self, states: Integers) -> "Distinct":
+        """Of some of the states [m], and no pairs but theirs."""
+        used, places = np.unique(self.places[states], return_inverse=True)
+        weight = None if self.weight is None else self.weight[states]
+        return Distinct(self.rows[used], places.reshape(len(states), -1), weight)
+
 
 def distinct(pairs: Pairs, weight: Any = None, steps: slice | Integers = slice(None)) -> Distinct:
     states, actions = pairs.raw(steps)
@@ -78,6 +87,17 @@ def distinct(pairs: Pairs, weight: Any = None, steps: slice | Integers = slice(N
     every = np.concatenate([np.repeat(states, each[1], axis=0), columns], axis=1)
     rows, places = np.unique(every, axis=0, return_inverse=True)
     return Distinct(rows, places.reshape(each), None if weight is None else np.asarray(weight, np.float64)[steps])
+
+
+def more_than(most: int, pairs: Pairs) -> bool:
+    """Whether there are more different ones. A random projection tells them apart."""
+    direction, known = np.random.default_rng(0).standard_normal(pairs.shape[-1]), np.zeros(0)
+    for first in range(0, len(pairs), LOOKED_AT):
+        projected = pairs[first : first + LOOKED_AT].astype(np.float64) @ direction
+        known = np.union1d(known, projected.round(9))
+        if len(known) > most:
+            return True
+    return False
 
 
 def categorical(data: Dataset, most: int) -> list[int]:
@@ -104,8 +124,8 @@ class Sample(NamedTuple):
 
 def samples(problem: Problem, config: FQETreesConfig, run: Run) -> list[Sample]:
     """Of every member; of the log as it is, alone, where nothing is random."""
-    data, size = problem.dataset, len(problem.dataset)
-    limited = config.rows is not None and size > config.rows
+    data, size, most = problem.dataset, len(problem.dataset), config.rows
+    limited = most is not None and size > most and more_than(most, problem.answers.logged)
     counts = run.held(data.num_episodes) if limited or run.counts is not None else np.ones((1, data.num_episodes))
     found = []
     for held, key in zip(counts, keys_for(run.part, run.keys), strict=False):
@@ -113,11 +133,11 @@ def samples(problem: Problem, config: FQETreesConfig, run: Run) -> list[Sample]:
         if not weights.any():
             weights[:] = 1.0  # a resample of nothing but empty episodes
         steps = np.arange(size)
-        if limited:
+        if most is not None and limited:
             own = np.repeat(steps, weights.astype(np.int64))
             rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
             # A resample of short episodes may hold fewer steps than the log: then some are drawn twice.
-            steps = np.sort(rng.choice(own, config.rows, replace=len(own) < (config.rows or 0)))
+            steps = np.sort(rng.choice(own, most, replace=len(own) < most))
             weights = np.ones(len(steps))
         found.append(Sample(steps, weights))
     return found
@@ -132,11 +152,11 @@ class Values(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """What a member sees."""
+    """What trees see."""
 
     logged: Distinct
     following: Distinct
-    initial: Distinct  # the same for all
+    initial: Distinct
     categorical: list[int]
 
 
@@ -180,13 +200,11 @@ class Grower:
 class Member:
     """One member's iterations. What its log does not hold of its steps is not looked at."""
 
-    def __init__(self, problem: Problem, config: FQETreesConfig, sample: Sample, shared: "Shared"):
+    def __init__(self, shared: "Shared", config: FQETreesConfig, sample: Sample):
         self.weights, self.held = sample.weights, np.flatnonzero(sample.weights)
         self.reward, self.discount = shared.reward[sample.steps], shared.discount[sample.steps]  # [n]
-        self.bounds, self.shared = problem.log.bounds, shared
-        asked, steps = problem.answers, sample.steps[self.held]
-        seen = distinct(asked.logged, steps=steps), distinct(*asked.following, steps)
-        self.columns = Columns(*seen, shared.initial, shared.categorical)
+        self.bounds = shared.bounds
+        self.columns = shared.columns(sample.steps[self.held])
         self.grower = Grower(self.columns, config, sample.weights[self.held])
 
     def shift(self, logged: Floats, following: Floats) -> float:
@@ -211,10 +229,28 @@ class Member:
 class Shared(NamedTuple):
     """What all members see alike."""
 
+    steps: Integers  # [n] all that a member learns from
+    seen: Columns  # of those
     reward: Floats  # [N]
     discount: Floats  # [N]
-    initial: Distinct
-    categorical: list[int]
+    bounds: Bounds
+
+    @classmethod
+    def of(cls, problem: Problem, config: FQETreesConfig, drawn: list[Sample]) -> "Shared":
+        steps = reduce(np.union1d, (sample.steps[sample.weights > 0.0] for sample in drawn))
+        asked, log = problem.answers, problem.log
+        seen = Columns(
+            distinct(asked.logged, steps=steps),
+            distinct(*asked.following, steps),
+            distinct(*asked.initial),
+            categorical(problem.dataset, config.categories),
+        )
+        return cls(steps, seen, *(np.asarray(a, np.float64) for a in (log.reward, log.discount)), log.bounds)
+
+    def columns(self, steps: Integers) -> Columns:
+        """Of some of the steps."""
+        places = np.searchsorted(self.steps, steps)
+        return self.seen._replace(logged=self.seen.logged.of(places), following=self.seen.following.of(places))
 
 
 class Shifted(NamedTuple):
@@ -245,15 +281,14 @@ class FittedTrees:
 
 def fit_trees(problem: Problem, config: FQETreesConfig, run: Run) -> tuple[Trained, FittedTrees]:
     """All members, or the log as it is, alone; between two iterations everything that counts is in `Values`."""
-    reward, discount = (np.asarray(a, np.float64) for a in (problem.log.reward, problem.log.discount))
-    initial = distinct(*problem.answers.initial)
-    shared = Shared(reward, discount, initial, categorical(problem.dataset, config.categories))
-    members = [Member(problem, config, sample, shared) for sample in samples(problem, config, run)]
+    drawn = samples(problem, config, run)
+    shared = Shared.of(problem, config, drawn)
+    members = [Member(shared, config, sample) for sample in drawn]
     iterations, last = config.iterations_for(problem.gamma), dict[int, Shifted]()
 
     def one(place: int, following: Singles) -> tuple[Singles, Singles, Singles]:
         q = last[place] = members[place].fit(following)
-        return following, (q.following + q.shift).astype(np.float32), q.mean(shared.initial)
+        return following, (q.following + q.shift).astype(np.float32), q.mean(shared.seen.initial)
 
     shape = len(members), len(members[0].weights)
     nothing = np.zeros(shape[1])
