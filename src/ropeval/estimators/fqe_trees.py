@@ -19,16 +19,15 @@ from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from ropeval.arrays import Floats, Integers, Singles
-from ropeval.data import Dataset, Problem, expected
+from ropeval.data import Problem
 from ropeval.data.bounds import Bounds
 from ropeval.data.needs import check_needs, package
-from ropeval.data.streaming import Pairs
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
 from ropeval.estimators.fqe import FAMILY
+from ropeval.estimators.tree_columns import Columns, Distinct, categorical, distinct, more_than
 from ropeval.learning.checkpoint import Snapshot
 from ropeval.learning.engine import Run, Trained, keys_for
 from ropeval.runtime import cores
@@ -36,7 +35,6 @@ from ropeval.settings import PartConfig
 
 NEEDS = (package("lightgbm", "trees"),)
 FORGOTTEN = 1e-3
-LOOKED_AT = 16_384  # pairs that are counted at a time
 UNSETTLED = 0.01  # of the estimate, that the last iteration may change
 
 
@@ -56,60 +54,6 @@ class FQETreesConfig(PartConfig):
     def iterations_for(self, gamma: float) -> int:
         """After so many, what q began with counts for less than a thousandth."""
         return min(self.iterations, math.ceil(math.log(FORGOTTEN) / math.log(gamma)) if gamma > 0.0 else 1)
-
-
-# --- the columns that trees see ---------------------------------------------------------------------------------
-
-
-class Distinct(NamedTuple):
-    """Pairs as trees see them, each once: where states and actions are few, that is little to look at."""
-
-    rows: Singles  # [U, C] the state as it was logged, then the action: its numbers, or one column of a discrete one
-    places: Integers  # [n, K] where the pairs of every state stand among them
-    weight: Floats | None  # [n, K] of the policy's actions, where they are not drawn alike
-
-    def mean(self, model: Any) -> Float[Floats, " n"]:
-        """Of the model's values over the actions in every state."""
-        values = np.asarray(model.predict(self.rows, num_threads=1))
-        return np.asarray(expected(values[self.places], self.weight))
-
-    def of(self, states: Integers) -> "Distinct":
-        """Of some of the states [m], and no pairs but theirs."""
-        used, places = np.unique(self.places[states], return_inverse=True)
-        weight = None if self.weight is None else self.weight[states]
-        return Distinct(self.rows[used], places.reshape(len(states), -1), weight)
-
-
-def distinct(pairs: Pairs, weight: Any = None, steps: slice | Integers = slice(None)) -> Distinct:
-    states, actions = pairs.raw(steps)
-    each = states.shape[0], pairs.shape[1] if len(pairs.shape) == 3 else 1  # n, K
-    columns = actions.reshape(each[0] * each[1], -1).astype(np.float32)
-    every = np.concatenate([np.repeat(states, each[1], axis=0), columns], axis=1)
-    rows, places = np.unique(every, axis=0, return_inverse=True)
-    return Distinct(rows, places.reshape(each), None if weight is None else np.asarray(weight, np.float64)[steps])
-
-
-def more_than(most: int, pairs: Pairs) -> bool:
-    """Whether there are more different ones. A random projection tells them apart."""
-    direction, known = np.random.default_rng(0).standard_normal(pairs.shape[-1]), np.zeros(0)
-    for first in range(0, len(pairs), LOOKED_AT):
-        projected = pairs[first : first + LOOKED_AT].astype(np.float64) @ direction
-        known = np.union1d(known, projected.round(9))
-        if len(known) > most:
-            return True
-    return False
-
-
-def categorical(data: Dataset, most: int) -> list[int]:
-    """Columns of categories: discrete actions, and whole numbers of a few kinds. Of two kinds, it is all one."""
-    found = [place for place, column in enumerate(data.observations.T) if _is_coded(column, most)]
-    return [*found, data.observations.shape[1]] if data.num_actions is not None else found
-
-
-def _is_coded(column: Singles, most: int) -> bool:
-    if not most or column.min() < 0 or (column != np.round(column)).any():
-        return False
-    return 2 < len(np.unique(column)) <= most
 
 
 # --- iterations -----------------------------------------------------------------------------------------------------
@@ -149,15 +93,6 @@ class Values(NamedTuple):
     before: Singles  # [M, n] E_{a'~π_e} q(s', a') an iteration ago
     following: Singles  # [M, n] E_{a'~π_e} q(s', a')
     initial: Singles  # [M, E] E_{a~π_e} q(s₀, a)
-
-
-class Columns(NamedTuple):
-    """What trees see."""
-
-    logged: Distinct
-    following: Distinct
-    initial: Distinct
-    categorical: list[int]
 
 
 class Grower:
