@@ -15,7 +15,11 @@ from ropeval.estimators.occupancy_features import Basis, RandomFeatures, Table, 
 from ropeval.estimators.occupancy_flow import imbalance, make_flow
 from tests.problems import Chain, LinearQuadratic
 
-METHODS = {"mwl": mwl.MWL, "dualdice": dualdice.DUALDICE, "bestdice": bestdice.BESTDICE}
+METHODS = {
+    "mwl": (mwl.MWLConfig(features=64), mwl.solve),
+    "dualdice": (dualdice.DualDICEConfig(features=64), dualdice.solve),
+    "bestdice": (bestdice.BestDICEConfig(features=64), bestdice.solve),
+}
 EXACT = {"rtol": 1e-9, "atol": 1e-9}
 # Cosines in single precision differ by their last bit between NumPy and XLA; moments that are nearly singular answer.
 ROUNDED = {"rtol": 1e-4, "atol": 1e-4}
@@ -123,9 +127,8 @@ def test_sums_do_not_depend_on_what_else_is_there(rows, seed):
 @pytest.mark.parametrize(("make", "tolerance"), [(tabular, EXACT), (continuous, ROUNDED)])
 def test_ratios_and_estimates(name, make, tolerance):
     """ζ of every row and the estimate, by the method's own defaults, but a small kernel."""
-    problem, entry = make(), METHODS[name]
-    config, solve = entry.config(features=64), entry.estimate.keywords["solve"]
-    positive = name == "bestdice"
+    problem, positive = make(), name == "bestdice"
+    config, solve = METHODS[name]
     cells, counts = table(problem.transitions), resample(problem)
     found = make_ratio(problem, config, solve, positive, cells, np.random.default_rng(0), counts)
     plain = Plain.of(problem, basis_of(problem), counts)

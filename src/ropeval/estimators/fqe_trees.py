@@ -45,7 +45,7 @@ class FQETreesConfig(PartConfig):
     rows_per_leaf: PositiveInt = 20  # at least; a step that a resample holds twice counts twice
     learning_rate: PositiveFloat = 0.15  # share of what is left that a tree takes on
     l2: NonNegativeFloat = 1.0  # steps that pull a leaf towards nothing
-    rows: PositiveInt | None = 20_000  # steps drawn from a log that holds more different pairs; None: all, always
+    rows: PositiveInt | None = 10_000  # steps drawn from a log that holds more different pairs; None: all, always
     categories: NonNegativeInt = 32  # a column of so many different whole numbers, at most, holds categories; 0: none
 
     def stages(self, part: str) -> dict[str, int]:
@@ -180,7 +180,8 @@ class Shared(NamedTuple):
             distinct(*asked.initial),
             categorical(problem.dataset, config.categories),
         )
-        return cls(steps, seen, *(np.asarray(a, np.float64) for a in (log.reward, log.discount)), log.bounds)
+        reward, discount = (np.asarray(a, np.float64) for a in (log.reward, log.discount))
+        return cls(steps, seen, reward, discount, log.bounds)
 
     def columns(self, steps: Integers) -> Columns:
         """Of some of the steps."""
