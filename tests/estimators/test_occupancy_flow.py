@@ -1,7 +1,7 @@
 """What is compiled against the same in plain NumPy, in double precision, with all features held at once."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from ropeval.estimators.occupancy_features import Basis, RandomFeatures, Table, 
 from ropeval.estimators.occupancy_flow import imbalance, make_flow
 from tests.problems import Chain, LinearQuadratic
 
-METHODS = {
+METHODS: dict[str, tuple[Any, Any]] = {
     "mwl": (mwl.MWLConfig(features=64), mwl.solve),
     "dualdice": (dualdice.DualDICEConfig(features=64), dualdice.solve),
     "bestdice": (bestdice.BestDICEConfig(features=64), bestdice.solve),
