@@ -23,10 +23,10 @@ import numpy as np
 
 from ropeval.files import write_text
 from ropeval.provenance import commit
-from ropeval.runtime import processor
+from ropeval.runtime import float64, processor
 from ropeval.tabular.mdp import TabularMDP
 from ropeval.tabular.metrics import StateActionMetric, random_policy, rope
-from ropeval.tabular.recursion import coupled_step, doubling, float64, krylov, rounds
+from ropeval.tabular.recursion import coupled_step, doubling, krylov, rounds
 from ropeval.tabular.solve import pair_chain, policy_chain
 
 TOLERANCE = 1e-10

@@ -8,6 +8,7 @@ import sys
 import warnings
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 NVIDIA = Path("/proc/driver/nvidia/version")  # there where the driver is
 CompilerOptions = dict[str, str | bool | int | float]
@@ -70,6 +71,17 @@ def _return_freed() -> None:
 
     with contextlib.suppress(OSError, AttributeError):  # only GNU's has a word for it
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def float64() -> contextlib.AbstractContextManager[Any]:
+    """64-bit JAX arrays within the block, in this thread only: the rest of the library computes in float32."""
+    import jax
+
+    switch: Any = getattr(jax, "enable_x64", None)
+    if switch is None:  # JAX before 0.8
+        from jax.experimental import enable_x64 as switch  # type: ignore[attr-defined,no-redef]
+    context: contextlib.AbstractContextManager[Any] = switch(True)
+    return context
 
 
 @cache

@@ -24,8 +24,8 @@ from ropeval.encoders.similarity import (
 )
 from ropeval.evaluation.evaluate import evaluate
 from ropeval.learning.engine import Run, member_keys
+from ropeval.runtime import float64
 from ropeval.tabular import TabularMDP, rope
-from ropeval.tabular.recursion import float64
 from tests.problems import Chain, LinearQuadratic
 
 GAMMA, BETA, ONE = 0.9, jnp.asarray(0.7), jnp.asarray(1.0)

@@ -4,12 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ropeval
 from ropeval.data import make_problem, needs
 from ropeval.errors import UserError
-from ropeval.estimators.fqe_trees import NEEDS, Columns, FQETreesConfig, Grower, categorical, distinct
+from ropeval.estimators import ESTIMATORS
+from ropeval.estimators.fqe_trees import NEEDS, FQETreesConfig, Grower, samples
+from ropeval.estimators.tree_columns import Columns, categorical, distinct, more_than
 from ropeval.evaluation.methods import make_method
+from ropeval.learning.checkpoint import Checkpoint
+from ropeval.learning.engine import Run, member_keys
+from ropeval.learning.resample import Resamples
 from tests.problems import Chain, LinearQuadratic
 
 # Enough of everything that a finite MDP is learned by heart.
@@ -62,19 +69,19 @@ def test_too_few_iterations_are_told(chain_log):
 def test_a_count_is_as_good_as_a_copy():
     """An episode that a resample holds twice weighs like two."""
     lq = LinearQuadratic()
-    log = lq.log(6, length=20)
-    problem = make_problem(log, lq.policy(0.5), 0.9, draws=2)
-    asked = problem.answers
-    columns = Columns(distinct(asked.logged), distinct(*asked.following), distinct(*asked.initial), categorical=[])
-    config = FQETreesConfig(trees=5, rows_per_leaf=3)
-    weights, target = np.repeat([2.0, 0.0, 1.0, 1.0, 1.0, 1.0], 20), np.cos(np.arange(120.0))
-    weighed = Grower(columns, config, weights).fit(target)
-    nonsense = np.where(weights > 0, target, 1e6)  # what is not held says nothing
-    for one, other in zip(weighed, Grower(columns, config, weights).fit(nonsense), strict=True):
-        np.testing.assert_array_equal(one, other)
+    problem = make_problem(lq.log(6, length=20), lq.policy(0.5), 0.9, draws=2)
+    asked, weights, target = problem.answers, np.repeat([2.0, 1.0, 1.0, 1.0, 1.0], 20), np.cos(np.arange(100.0))
+    held = np.arange(20, 120)
+    columns = Columns(
+        distinct(asked.logged, steps=held), distinct(*asked.following, held), distinct(*asked.initial), []
+    )
+    weighed = Grower(columns, FQETreesConfig(trees=5, rows_per_leaf=3), weights).fit(target)
     doubled = Grower(columns, FQETreesConfig(trees=5, rows_per_leaf=6, l2=2.0), 2.0 * weights).fit(target)
-    held = weights > 0  # beyond it, two cuts may be equally good
-    np.testing.assert_allclose(weighed[0][held], doubled[0][held], rtol=1e-5)
+    np.testing.assert_allclose(columns.logged.mean(weighed), columns.logged.mean(doubled), rtol=1e-5)
+    copies = np.append(np.arange(20, 40), held)
+    copied = columns._replace(logged=distinct(asked.logged, steps=copies))
+    same = Grower(copied, FQETreesConfig(trees=5, rows_per_leaf=3), np.ones(120)).fit(np.append(target[:20], target))
+    np.testing.assert_array_equal(columns.following.mean(weighed), columns.following.mean(same))
 
 
 def test_pairs_are_looked_at_once(chain_log):
@@ -108,3 +115,83 @@ def test_without_lightgbm_the_extra_is_named(chain_log, monkeypatch):
     monkeypatch.setattr(needs, "find_spec", lambda module: None)
     with pytest.raises(UserError, match=r"lightgbm is not installed; fqe-trees needs .*pip install 'ropeval\[trees\]'"):
         make_method("fqe-trees").check(chain_log, Chain.policy(0.8))
+
+
+# --- long logs ------------------------------------------------------------------------------------------------------
+
+
+def with_noise(log):
+    """A column that means nothing, and makes every pair another."""
+    rng = np.random.default_rng(0)
+    names = ("observations", "next_observations", "initial_observations")
+    columns = {name: getattr(log, name) for name in names}
+    noise = {name: rng.standard_normal((len(values), 1)) for name, values in columns.items()}
+    return replace(log, **{name: np.append(columns[name], noise[name], 1).astype(np.float32) for name in names})
+
+
+@pytest.mark.training
+def test_some_steps_of_a_long_log():
+    """The truth, from a part of the log that is the member's own."""
+    log = with_noise(Chain().log(400, seed=1))
+    options = {"gamma": 0.9, "members": 3, "settings": {"fqe-trees": {"rows": 2000}}}
+    found = ropeval.evaluate(log, Chain.policy(0.8), "fqe-trees", **options)
+    assert found.extras["learned_from"] == {"steps": 2000, "of": len(log)}
+    assert found.value == pytest.approx(Chain().values(0.8)[1], abs=0.06)
+    assert len(set(found.members)) == 3
+
+
+def limited(rows=300, members=2, checkpoint=None, resamples=True):
+    lq = LinearQuadratic()
+    log = lq.log(40, seed=2)
+    problem = make_problem(log, lq.policy(0.5), 0.9, draws=2)
+    resamples = Resamples(0, log.num_episodes) if resamples else None
+    run = Run(member_keys(0, members), checkpoint=checkpoint, resamples=resamples, part="fqe-trees")
+    return problem, FQETreesConfig(rows=rows, trees=10, iterations=4), run
+
+
+@pytest.mark.training
+def test_backups_of_steps_that_were_not_learned_from():
+    """The shift leaves no mean error on the steps that were learned from, and those alone; q is one function."""
+    problem, config, run = limited()
+    found, (first, second) = ESTIMATORS["fqe-trees"](problem, config, run), samples(problem, config, run)
+    for member, sample in enumerate((first, second)):
+        values, backups = found.q.backup(sample.steps)
+        assert (backups - values)[member].mean() == pytest.approx(0.0, abs=1e-4)
+    values, backups = found.q.backup(np.arange(len(problem.dataset)))
+    assert abs((backups - values)[0].mean()) > 1e-3
+    np.testing.assert_array_equal(values[:, second.steps], found.q.backup(second.steps)[0])
+
+
+@pytest.mark.training
+def test_what_an_earlier_attempt_finished_is_the_same_q(tmp_path):
+    problem, config, run = limited(checkpoint=Checkpoint(tmp_path, "one"))
+    first, again = (ESTIMATORS["fqe-trees"](problem, config, run) for _ in range(2))
+    np.testing.assert_array_equal(first.values, again.values)
+    rows = np.arange(0, len(problem.dataset), 7)
+    np.testing.assert_array_equal(first.q.backup(rows), again.q.backup(rows))
+
+
+@given(st.integers(1, 500), st.booleans())
+@settings(max_examples=20)
+def test_each_member_draws_from_its_own_log(rows, resampled):
+    problem, config, run = limited(rows, members=3, resamples=resampled)
+    size = len(problem.dataset)
+    found = samples(problem, config, run)
+    if rows >= size:
+        assert [len(sample.steps) for sample in found] == [size] * (3 if resampled else 1)
+        return
+    counts = np.repeat(run.held(problem.dataset.num_episodes), np.diff(problem.dataset.starts), axis=1)  # [M, N]
+    for sample, own in zip(found, counts, strict=True):
+        assert len(sample.steps) == rows
+        assert (np.bincount(sample.steps, minlength=size) <= own).all()  # none more often than its log holds it
+    assert rows < 5 or len({tuple(sample.steps) for sample in found}) == 3
+    again = samples(problem, config, run)
+    assert all((one.steps == other.steps).all() for one, other in zip(found, again, strict=True))
+
+
+def test_a_long_log_of_few_pairs_is_seen_whole(chain_log):
+    problem = make_problem(chain_log, Chain.policy(0.8), 0.9)
+    assert more_than(9, problem.answers.logged)
+    assert not more_than(10, problem.answers.logged)
+    (sample,) = samples(problem, FQETreesConfig(rows=10), Run(member_keys(0, 3), part="fqe-trees"))
+    assert len(sample.steps) == len(chain_log)

@@ -7,7 +7,8 @@ from ropeval.data import make_problem
 from ropeval.estimators.linear_features import Moments
 from ropeval.estimators.lspe import LSPEConfig, fixed_point
 from ropeval.estimators.mwl import MWLConfig, solve
-from ropeval.estimators.occupancy import Flow, RandomFeatures, make_flow
+from ropeval.estimators.occupancy_features import RandomFeatures, features_of
+from ropeval.estimators.occupancy_flow import Flow, make_flow
 from tests.problems import LinearQuadratic
 
 
@@ -17,7 +18,12 @@ def few_features(sigma: float = 0.3, episodes: int = 100) -> tuple[Flow, np.ndar
     problem = make_problem(lq.log(episodes), lq.policy(sigma), 0.9)
     basis = RandomFeatures(np.random.default_rng(0).standard_normal((3, 3)).astype(np.float32))
     flow = make_flow(problem.transitions, basis, 0.9, np.ones(episodes, np.int64))
-    return flow, flow.phi.T @ (flow.share * problem.dataset.rewards)
+    return flow, phi(flow).T @ (flow.share * problem.dataset.rewards)
+
+
+def phi(flow: Flow) -> np.ndarray:
+    """[N, d] of every row."""
+    return features_of(flow.basis, np.asarray(flow.log.rows.x)).astype(np.float64)
 
 
 def test_weights_and_values_have_one_fixed_point():

@@ -47,10 +47,10 @@ def expected(values: Any, weight: Any) -> Any:
 class Transitions:
     """Rows and initial pairs, the same for all members or, where an encoder made the features, each member's own.
 
-    To read: `block`, `blocks`, `initial_block`, `values`. To make others: `with_…`, `first_draw`. What the fields look
-    like is between this class and the engine. Features of the members' own are either stored and lead with a member
-    axis (`per_member`), or they would take too much room, and the members' encoders are kept to be applied to every
-    mini-batch (`nets`); either way the log itself may be in memory or streamed.
+    To read: `block`, `blocks`, `logged`, `initial_block`, `of_member`, `values`. To make others: `with_…`,
+    `first_draw`. What the fields look like is between this class and the engine. Features of the members' own are
+    either stored and lead with a member axis (`per_member`), or they would take too much room, and the members'
+    encoders are kept to be applied to every mini-batch (`nets`); either way the log itself may be held or streamed.
     """
 
     rows: Rows
@@ -98,9 +98,24 @@ class Transitions:
 
     def blocks(self, bounds: Sequence[int] | NDArray[np.integer], member: int = 0) -> Iterator[Rows]:
         """The rows between each bound and the next, one block after another."""
-        of_member = self._of_member(member)
+        of_member = self.of_member(member)
         for first, last in pairwise(bounds):
             yield of_member.block(slice(int(first), int(last)))
+
+    def logged(self, part: Part, member: int = 0) -> Singles:
+        """Some logged pairs as one member sees them, on the host, [n, d]: nothing is read of what comes next."""
+        return self._encoded(np.asarray(_near(self.rows.x)[(member, part) if self.per_member else part]), member)
+
+    def of_member(self, member: int = 0) -> "Transitions":
+        """What one member sees, alone, to be read block by block: brought to the host once, if it can be held."""
+        rows, initial_x, nets = self.rows, self.initial_x, self.nets
+        if self.per_member:
+            rows, initial_x = rows._replace(x=rows.x[member], next_x=rows.next_x[member]), initial_x[member]
+        if nets is not None:
+            nets = jax.tree.map(lambda a: a[member : member + 1], nets)
+        if not self.streamed:
+            rows, initial_x = jax.tree.map(np.asarray, rows), np.asarray(initial_x)
+        return replace(self, rows=rows, initial_x=initial_x, per_member=False, nets=nets)
 
     def initial_block(self, part: Part = slice(None), member: int = 0) -> Singles:
         """Some initial pairs as one member sees them, on the host: [n, K, d]."""
@@ -125,17 +140,6 @@ class Transitions:
         if not isinstance(x, Gathered):
             return np.asarray(read(x))
         return np.concatenate([read(x[start : start + READ]) for start in range(0, len(x), READ)], axis=1)
-
-    def _of_member(self, member: int) -> "Transitions":
-        """What one member sees, alone, where it is read block by block: brought to the host once, if it can be held."""
-        rows, initial_x, nets = self.rows, self.initial_x, self.nets
-        if self.per_member:
-            rows, initial_x = rows._replace(x=rows.x[member], next_x=rows.next_x[member]), initial_x[member]
-        if nets is not None:
-            nets = jax.tree.map(lambda a: a[member : member + 1], nets)
-        if not self.streamed:
-            rows, initial_x = jax.tree.map(np.asarray, rows), np.asarray(initial_x)
-        return replace(self, rows=rows, initial_x=initial_x, per_member=False, nets=nets)
 
     def _encoded(self, x: Singles, member: int) -> Singles:
         return x if self.nets is None else np.asarray(_apply_net(self.nets, jnp.int32(member), x))

@@ -23,7 +23,8 @@ import numpy as np
 from pydantic import PositiveFloat, PositiveInt
 
 from ropeval.arrays import Floats
-from ropeval.estimators.occupancy import Flow, OccupancyConfig, entry
+from ropeval.estimators.occupancy import OccupancyConfig, entry
+from ropeval.estimators.occupancy_flow import Flow
 
 CONVERGED = 1e-9  # share of the objective that a step still gains
 SMALLEST_STEP = 1e-4
@@ -36,30 +37,34 @@ class BestDICEConfig(OccupancyConfig):
 
 def solve(flow: Flow, config: BestDICEConfig) -> Floats:
     """κ = C⁺Aβ, with ζ = max(0, φ·κ)."""
-    size = len(flow.b)
-    penalty = np.eye(size) - (1.0 - 1e-9) * np.outer(flow.constant, flow.constant)
+    size, constant = len(flow.b), flow.basis.constant
+    penalty = np.eye(size) - (1.0 - 1e-9) * np.outer(constant, constant)
     penalty *= config.ridge / flow.rows
     to_kappa = np.linalg.solve(flow.C + 1e-3 * penalty + 1e-12 * np.eye(size), flow.A)  # [d, d]
 
-    def objective(beta: Floats) -> tuple[float, Floats]:
-        zeta = np.maximum(flow.phi @ (to_kappa @ beta), 0.0)  # [N]
-        return float(0.5 * flow.share @ zeta**2 - flow.b @ beta + 0.5 * beta @ penalty @ beta), zeta
+    def objective(beta: Floats, uncut: Floats) -> float:
+        zeta = np.maximum(uncut, 0.0)  # [n]
+        return float(0.5 * flow.share @ zeta**2 - flow.b @ beta + 0.5 * beta @ penalty @ beta)
 
     beta: Floats = np.asarray(np.linalg.solve(to_kappa.T @ flow.C @ to_kappa + penalty, flow.b), np.float64)
-    value, zeta = objective(beta)  # the least there is, if nothing is cut off
+    uncut = flow.values(to_kappa @ beta)  # [n] ĥ·β
+    value = objective(beta, uncut)  # the least there is, if nothing is cut off
+    second, counted = flow.C, np.ones(len(uncut), bool)  # [d, d] of the rows that are not cut off, and which those are
     for _ in range(config.sweeps):
-        active = (zeta > 0.0) & (flow.share > 0.0)
-        phi, share = flow.phi[active], flow.share[active]
-        gradient = to_kappa.T @ (flow.phi.T @ (flow.share * zeta)) - flow.b + penalty @ beta
-        curvature = to_kappa.T @ ((phi.T * share) @ phi) @ to_kappa + penalty
-        direction, step = np.linalg.solve(curvature, gradient), 1.0
-        after, zeta_after = objective(beta - direction)
+        active = uncut > 0.0
+        second = second + flow.second(flow.share * (active.astype(np.float64) - counted))  # a few rows change sides
+        counted = active
+        curvature = to_kappa.T @ second @ to_kappa
+        gradient = curvature @ beta - flow.b + penalty @ beta  # where ζ is not cut off it is linear in β
+        direction, step = np.linalg.solve(curvature + penalty, gradient), 1.0
+        along = flow.values(to_kappa @ direction)  # so that no step of another length goes over the features
+        after = objective(beta - direction, uncut - along)
         while after > value - 1e-4 * step * (gradient @ direction) and step > SMALLEST_STEP:
             step /= 2.0
-            after, zeta_after = objective(beta - step * direction)
+            after = objective(beta - step * direction, uncut - step * along)
         gain = value - after
         if gain > 0.0:
-            beta, value, zeta = beta - step * direction, after, zeta_after
+            beta, value, uncut = beta - step * direction, after, uncut - step * along
         if gain <= CONVERGED * abs(value):
             break
     return np.asarray(to_kappa @ beta)

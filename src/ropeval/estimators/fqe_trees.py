@@ -14,25 +14,25 @@ trap: the target moves with q, and the first tree, before anything was bootstrap
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 from typing import Annotated, Any, NamedTuple
 
+import jax
 import numpy as np
-from jaxtyping import Float
-from numpy.typing import NDArray
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
-from ropeval.arrays import Floats
-from ropeval.data import Dataset, Problem, expected
+from ropeval.arrays import Floats, Integers, Singles
+from ropeval.data import Problem
+from ropeval.data.bounds import Bounds
 from ropeval.data.needs import check_needs, package
-from ropeval.data.streaming import Pairs
 from ropeval.estimators.estimator import Estimated, Estimator, averaged
 from ropeval.estimators.fqe import FAMILY
+from ropeval.estimators.tree_columns import Columns, Distinct, categorical, distinct, more_than
 from ropeval.learning.checkpoint import Snapshot
-from ropeval.learning.engine import Run, Trained
+from ropeval.learning.engine import Run, Trained, keys_for
 from ropeval.runtime import cores
 from ropeval.settings import PartConfig
 
-Singles = NDArray[np.float32]
 NEEDS = (package("lightgbm", "trees"),)
 FORGOTTEN = 1e-3
 UNSETTLED = 0.01  # of the estimate, that the last iteration may change
@@ -45,6 +45,7 @@ class FQETreesConfig(PartConfig):
     rows_per_leaf: PositiveInt = 20  # at least; a step that a resample holds twice counts twice
     learning_rate: PositiveFloat = 0.15  # share of what is left that a tree takes on
     l2: NonNegativeFloat = 1.0  # steps that pull a leaf towards nothing
+    rows: PositiveInt | None = 10_000  # steps drawn from a log that holds more different pairs; None: all, always
     categories: NonNegativeInt = 32  # a column of so many different whole numbers, at most, holds categories; 0: none
 
     def stages(self, part: str) -> dict[str, int]:
@@ -55,86 +56,53 @@ class FQETreesConfig(PartConfig):
         return min(self.iterations, math.ceil(math.log(FORGOTTEN) / math.log(gamma)) if gamma > 0.0 else 1)
 
 
-# --- the columns that trees see ---------------------------------------------------------------------------------
-
-
-class Distinct(NamedTuple):
-    """Pairs as trees see them, each once: where states and actions are few, that is little to look at."""
-
-    rows: Singles  # [U, C] the state as it was logged, then the action: its numbers, or one column of a discrete one
-    places: NDArray[np.int64]  # [n, K] where the pairs of every state stand among them
-    weight: Floats | None  # [n, K] of the policy's actions, where they are not drawn alike
-
-    def mean(self, model: Any) -> Float[Floats, " n"]:
-        """Of the model's values over the actions in every state."""
-        values = np.asarray(model.predict(self.rows, num_threads=1))
-        return np.asarray(expected(values[self.places], self.weight))
-
-
-def distinct(pairs: Pairs, weight: Any = None) -> Distinct:
-    states, actions = pairs.raw(slice(None))
-    each = states.shape[0], pairs.shape[1] if len(pairs.shape) == 3 else 1  # n, K
-    columns = actions.reshape(each[0] * each[1], -1).astype(np.float32)
-    every = np.concatenate([np.repeat(states, each[1], axis=0), columns], axis=1)
-    rows, places = np.unique(every, axis=0, return_inverse=True)
-    return Distinct(rows, places.reshape(each), None if weight is None else np.asarray(weight, np.float64))
-
-
-def categorical(data: Dataset, most: int) -> list[int]:
-    """Columns of categories: discrete actions, and whole numbers of a few kinds. Of two kinds, it is all one."""
-    found = [place for place, column in enumerate(data.observations.T) if _is_coded(column, most)]
-    return [*found, data.observations.shape[1]] if data.num_actions is not None else found
-
-
-def _is_coded(column: Singles, most: int) -> bool:
-    if not most or column.min() < 0 or (column != np.round(column)).any():
-        return False
-    return 2 < len(np.unique(column)) <= most
-
-
 # --- iterations -----------------------------------------------------------------------------------------------------
 
 
-class Values(NamedTuple):
-    """What q says, of every member: all that the next iteration needs."""
+class Sample(NamedTuple):
+    """The logged steps that a member learns from."""
 
-    logged: Singles  # [M, N] q(s, a)
-    following: Singles  # [M, N] E_{a'~π_e} q(s', a')
+    steps: Integers  # [n]
+    weights: Floats  # [n] how often its log holds each; 0: it does not
+
+
+def samples(problem: Problem, config: FQETreesConfig, run: Run) -> list[Sample]:
+    """Of every member; of the log as it is, alone, where nothing is random."""
+    data, size, most = problem.dataset, len(problem.dataset), config.rows
+    limited = most is not None and size > most and more_than(most, problem.answers.logged)
+    counts = run.held(data.num_episodes) if limited or run.counts is not None else np.ones((1, data.num_episodes))
+    found = []
+    for held, key in zip(counts, keys_for(run.part, run.keys), strict=False):
+        weights = np.repeat(held, np.diff(data.starts)).astype(np.float64)  # [N]
+        if not weights.any():
+            weights[:] = 1.0  # a resample of nothing but empty episodes
+        steps = np.arange(size)
+        if most is not None and limited:
+            own = np.repeat(steps, weights.astype(np.int64))
+            rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+            # A resample of short episodes may hold fewer steps than the log: then some are drawn twice.
+            steps = np.sort(rng.choice(own, most, replace=len(own) < most))
+            weights = np.ones(len(steps))
+        found.append(Sample(steps, weights))
+    return found
+
+
+class Values(NamedTuple):
+    """What q says, of every member: all that the next iteration needs, and from which the last can be done again."""
+
+    before: Singles  # [M, n] E_{a'~π_e} q(s', a') an iteration ago
+    following: Singles  # [M, n] E_{a'~π_e} q(s', a')
     initial: Singles  # [M, E] E_{a~π_e} q(s₀, a)
 
 
-@dataclass(frozen=True, eq=False)
-class FittedTrees:
-    values: Values
-    reward: Floats  # [N]
-    discount: Floats  # [N]
-
-    def backup(self, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """q(s, a) and r + γ·E_{a'~π_e} q(s', a') of some logged steps: [M, n] each."""
-        following = self.values.following[:, rows].astype(np.float64)
-        return self.values.logged[:, rows].astype(np.float64), self.reward[None, rows] + self.discount[
-            None, rows
-        ] * following
-
-
-class Columns(NamedTuple):
-    """What all members see alike."""
-
-    logged: Distinct
-    following: Distinct
-    initial: Distinct
-    categorical: list[int]
-
-
 class Grower:
-    """One member: its own weights of the steps, and the columns in bins of its own. Nothing here is random."""
+    """One member: its own steps with their weights, and the columns in bins of its own. Nothing here is random."""
 
     def __init__(self, columns: Columns, config: FQETreesConfig, weights: Floats):
         import lightgbm
 
-        self.columns, self.trees, self.weights = columns, config.trees, weights  # [N]
+        self.columns, self.trees, self.weights = columns, config.trees, weights  # [n], none of them zero
         self.mass = self._summed(weights)  # [U]
-        self.held = np.flatnonzero(self.mass > 0)  # pairs of the member's own log
         self.settings = {
             "objective": "regression", "verbosity": -1,
             "num_threads": 1, "deterministic": True, "force_row_wise": True,  # the same bits, however many cores
@@ -144,67 +112,131 @@ class Grower:
             "feature_pre_filter": False, "cat_l2": config.l2, "cat_smooth": 0.0,
         }  # fmt: skip
         self.rows = lightgbm.Dataset(
-            columns.logged.rows[self.held],
-            np.zeros(len(self.held)),
-            weight=self.mass[self.held],
+            columns.logged.rows,
+            np.zeros(len(self.mass)),
+            weight=self.mass,
             categorical_feature=columns.categorical,
             params=self.settings,
         )
 
-    def fit(self, target: Floats) -> tuple[Floats, Floats, Floats]:
-        """q of the logged pairs [N], its mean in the next [N] and in the first states [E], fitted to targets [N]."""
+    def fit(self, target: Floats) -> Any:
+        """Trees fitted to targets [n]."""
         import lightgbm
 
-        mean = self._summed(self.weights * target)[self.held] / self.mass[self.held]  # squares around it add the same
-        self.rows.set_label(mean)
-        model = lightgbm.train(self.settings, self.rows, self.trees)
-        return self.columns.logged.mean(model), self.columns.following.mean(model), self.columns.initial.mean(model)
+        self.rows.set_label(self._summed(self.weights * target) / self.mass)  # squares around the mean add the same
+        return lightgbm.train(self.settings, self.rows, self.trees)
 
     def _summed(self, steps: Floats) -> Floats:
-        """[U] sums over the logged steps [N] of each pair."""
+        """[U] sums over the steps [n] of each pair."""
         places = self.columns.logged.places[:, 0]
         return np.bincount(places, steps, len(self.columns.logged.rows)).astype(np.float64)
 
 
-def _columns(problem: Problem, config: FQETreesConfig) -> Columns:
-    asked = problem.answers
-    return Columns(
-        distinct(asked.logged),
-        distinct(*asked.following),
-        distinct(*asked.initial),
-        categorical(problem.dataset, config.categories),
-    )
+class Member:
+    """One member's iterations. What its log does not hold of its steps is not looked at."""
+
+    def __init__(self, shared: "Shared", config: FQETreesConfig, sample: Sample):
+        self.weights, self.held = sample.weights, np.flatnonzero(sample.weights)
+        self.reward, self.discount = shared.reward[sample.steps], shared.discount[sample.steps]  # [n]
+        self.bounds = shared.bounds
+        self.columns = shared.columns(sample.steps[self.held])
+        self.grower = Grower(self.columns, config, sample.weights[self.held])
+
+    def shift(self, logged: Floats, following: Floats) -> float:
+        """c, by what q says of the steps [n]."""
+        error = self.reward + self.discount * following - logged
+        return float((self.weights @ error) / (self.weights @ (1.0 - self.discount)))
+
+    def fit(self, following: Singles) -> "Shifted":
+        """q, fitted to what the last one says of the next pairs."""
+        target = self.bounds.cut(self.reward + self.discount * following)
+        model = self.grower.fit(target[self.held])
+        logged, after = self._spread(self.columns.logged.mean(model)), self._spread(self.columns.following.mean(model))
+        return Shifted(model, self.shift(logged, after), after)
+
+    def _spread(self, held: Floats) -> Floats:
+        """[n], with zeros for what is not held."""
+        result = np.zeros(len(self.weights))
+        result[self.held] = held
+        return result
+
+
+class Shared(NamedTuple):
+    """What all members see alike."""
+
+    steps: Integers  # [n] all that a member learns from
+    seen: Columns  # of those
+    reward: Floats  # [N]
+    discount: Floats  # [N]
+    bounds: Bounds
+
+    @classmethod
+    def of(cls, problem: Problem, config: FQETreesConfig, drawn: list[Sample]) -> "Shared":
+        steps = reduce(np.union1d, (sample.steps[sample.weights > 0.0] for sample in drawn))
+        asked, log = problem.answers, problem.log
+        seen = Columns(
+            distinct(asked.logged, steps=steps),
+            distinct(*asked.following, steps),
+            distinct(*asked.initial),
+            categorical(problem.dataset, config.categories),
+        )
+        reward, discount = (np.asarray(a, np.float64) for a in (log.reward, log.discount))
+        return cls(steps, seen, reward, discount, log.bounds)
+
+    def columns(self, steps: Integers) -> Columns:
+        """Of some of the steps."""
+        places = np.searchsorted(self.steps, steps)
+        return self.seen._replace(logged=self.seen.logged.of(places), following=self.seen.following.of(places))
+
+
+class Shifted(NamedTuple):
+    """One member's q: trees and what is added to them."""
+
+    model: Any
+    shift: float
+    following: Floats  # [n] E_{a'~π_e} of the trees alone, in the next states of the member's steps
+
+    def mean(self, pairs: Distinct) -> Singles:
+        return (pairs.mean(self.model) + self.shift).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTrees:
+    problem: Problem
+    shared: Shared
+    q: list[Shifted]
+    initial: Floats  # [M, E]
+
+    def backup(self, rows: Integers) -> tuple[Floats, Floats]:
+        """q(s, a) and r + γ·E_{a'~π_e} q(s', a') of some logged steps, learned from or not: [M, n] each."""
+        asked = self.problem.answers
+        logged, following = distinct(asked.logged, steps=rows), distinct(*asked.following, rows)
+        values, after = (np.stack([q.mean(pairs) for q in self.q]).astype(np.float64) for pairs in (logged, following))
+        return values, self.shared.reward[None, rows] + self.shared.discount[None, rows] * after
 
 
 def fit_trees(problem: Problem, config: FQETreesConfig, run: Run) -> tuple[Trained, FittedTrees]:
     """All members, or the log as it is, alone; between two iterations everything that counts is in `Values`."""
-    data, bounds = problem.dataset, problem.log.bounds
-    reward, discount = (
-        np.asarray(a, np.float64) for a in (problem.transitions.rows.reward, problem.transitions.rows.discount)
-    )
-    counts = np.ones((1, data.num_episodes), np.int64) if run.counts is None else run.counts  # [M, E]
-    weights = np.repeat(counts, np.diff(data.starts), axis=1).astype(np.float64)  # [M, N]
-    weights[weights.sum(axis=1) == 0.0] = 1.0  # a resample of nothing but empty episodes
-    members, iterations = len(weights), config.iterations_for(problem.gamma)
-    columns = _columns(problem, config)
-    growers = [Grower(columns, config, own) for own in weights]
+    drawn = samples(problem, config, run)
+    shared = Shared.of(problem, config, drawn)
+    members = [Member(shared, config, sample) for sample in drawn]
+    iterations, last = config.iterations_for(problem.gamma), dict[int, Shifted]()
 
-    def shifted(member: int, logged: Floats, following: Floats, initial: Floats) -> tuple[Singles, ...]:
-        error, own = reward + discount * following - logged, weights[member]
-        shift = (own @ error) / (own @ (1.0 - discount))
-        return tuple((part + shift).astype(np.float32) for part in (logged, following, initial))
+    def one(place: int, following: Singles) -> tuple[Singles, Singles, Singles]:
+        q = last[place] = members[place].fit(following)
+        return following, (q.following + q.shift).astype(np.float32), q.mean(shared.seen.initial)
 
-    def one(member: int, following: Singles) -> tuple[Singles, ...]:
-        return shifted(member, *growers[member].fit(bounds.cut(reward + discount * following)))
-
-    nothing = np.zeros(len(reward)), np.zeros(len(reward)), np.zeros(data.num_episodes)
-    state = Values(*map(np.stack, zip(*(shifted(m, *nothing) for m in range(members)), strict=True)))
+    shape = len(members), len(members[0].weights)
+    nothing = np.zeros(shape[1])
+    shifts = np.array([member.shift(nothing, nothing) for member in members], np.float32)[:, None]  # of q = 0
+    start = np.broadcast_to(shifts, shape)
+    state = Values(start, start, np.broadcast_to(shifts, (shape[0], problem.dataset.num_episodes)))
     snapshot = run.checkpoint.load(run.part, state) if run.checkpoint else None
-    snapshot = snapshot or Snapshot(state, 0, {}, np.full(members, -1))
+    snapshot = snapshot or Snapshot(state, 0, {}, np.full(len(members), -1))
     with ThreadPoolExecutor(cores()) as pool:
         while snapshot.step < iterations:
             following = np.asarray(snapshot.state.following)
-            state = Values(*map(np.stack, zip(*pool.map(one, range(members), following), strict=True)))
+            state = Values(*map(np.stack, zip(*pool.map(one, range(len(members)), following), strict=True)))
             estimate = run.mean_over_episodes(state.initial.astype(np.float64)).astype(np.float32)
             broken = ~np.isfinite(estimate)
             snapshot = snapshot.extended(state, snapshot.step + 1, {"estimate": estimate}, broken)
@@ -212,17 +244,22 @@ def fit_trees(problem: Problem, config: FQETreesConfig, run: Run) -> tuple[Train
                 run.checkpoint.save(run.part, snapshot)
             if run.report:
                 run.report(run.part, snapshot.step / iterations)
-    final = Values(*map(np.asarray, snapshot.state))
+        final = Values(*map(np.asarray, snapshot.state))
+        if not last:  # all iterations were done by an earlier attempt, whose trees are gone
+            list(pool.map(one, range(len(members)), final.before))
     points = np.arange(1, iterations + 1)
     trained = Trained(run.part, final, points, snapshot.curves, snapshot.diverged_at)
-    return trained, FittedTrees(final, reward, discount)
+    q = [last[place] for place in range(len(members))]
+    return trained, FittedTrees(problem, shared, q, final.initial.astype(np.float64))
 
 
 def estimate(problem: Problem, config: FQETreesConfig, run: Run) -> Estimated:
     check_needs(run.part, NEEDS, problem.dataset, problem.policy)
     trained, fitted = fit_trees(problem, config, run)
     notes = _unsettled(trained.curves["estimate"], problem.reward_bound)
-    return averaged(run, fitted.values.initial.astype(np.float64), trained=(trained,), warnings=notes, q=fitted)
+    learned, logged = trained.state.following.shape[1], len(problem.dataset)
+    extras = {"learned_from": {"steps": learned, "of": logged}} if learned < logged else {}
+    return averaged(run, fitted.initial, trained=(trained,), warnings=notes, q=fitted, extras=extras)
 
 
 def _unsettled(curve: Singles, scale: float) -> tuple[str, ...]:

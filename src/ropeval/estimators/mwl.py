@@ -14,7 +14,8 @@ import numpy as np
 from pydantic import PositiveFloat
 
 from ropeval.arrays import Floats
-from ropeval.estimators.occupancy import Flow, OccupancyConfig, entry
+from ropeval.estimators.occupancy import OccupancyConfig, entry
+from ropeval.estimators.occupancy_flow import Flow
 
 
 class MWLConfig(OccupancyConfig):

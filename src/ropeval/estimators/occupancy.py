@@ -16,26 +16,22 @@ together, and the answer is then that of the log's own counts; elsewhere random 
 Gaussian kernel with the width of the median distance, and a constant. Each member draws its own.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
-from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from pydantic import PositiveFloat, PositiveInt
 
-from ropeval.arrays import Floats, Integers, Singles
-from ropeval.data import Problem, Rows, Transitions, expected
+from ropeval.arrays import Floats, Integers
+from ropeval.data import Problem
 from ropeval.estimators.estimator import EffectiveSize, Estimated, Estimator
+from ropeval.estimators.occupancy_features import Basis, Table, random_features, table
+from ropeval.estimators.occupancy_flow import Flow, imbalance, make_flow
 from ropeval.learning.engine import Run
 from ropeval.settings import PartConfig
 
-BLOCK = 4096  # rows whose features are made at a time
-MOST_CELLS = 300  # pairs in a table
-SAME = 1e-9  # two pairs whose projections lie nearer are one
-GLANCED = 1000  # rows whose distances set the width of the kernel
 PROBES = 64  # functions that the ratio was not fitted to
 IMBALANCED = 0.3  # of the spread of a value function
 
@@ -46,142 +42,13 @@ class OccupancyConfig(PartConfig):
     ridge: PositiveFloat  # τ, in units of 1/rows: how far the flow may stay unbalanced for the sake of a small ratio
 
 
-# --- the features ---------------------------------------------------------------------------------------------
-
-
-class Basis(Protocol):
-    def __call__(self, x: Singles) -> Singles:
-        """[…, d] of pairs […, X]."""
-        ...
-
-    @property
-    def constant(self) -> Floats:
-        """[d] of length one, in whose direction φ is the same for every pair."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """One feature per pair. A random projection tells pairs apart; cells are cut half-way between its values."""
-
-    direction: Floats  # [X]
-    cuts: Floats  # [cells − 1]
-
-    def __call__(self, x: Singles) -> Singles:
-        cells = np.searchsorted(self.cuts, x.astype(np.float64) @ self.direction)
-        return np.eye(len(self.cuts) + 1, dtype=np.float32)[cells]
-
-    @property
-    def constant(self) -> Floats:
-        cells = len(self.cuts) + 1
-        return np.full(cells, 1.0 / np.sqrt(cells))
-
-
-@dataclass(frozen=True, eq=False)
-class RandomFeatures:
-    """1, and cos and sin of random frequencies: their products are those of the Gaussian kernel, on average."""
-
-    frequencies: Singles  # [X, D/2]
-
-    def __call__(self, x: Singles) -> Singles:
-        angles = x @ self.frequencies
-        size = np.float32(1.0 / np.sqrt(self.frequencies.shape[1]))
-        ones = np.ones((*x.shape[:-1], 1), np.float32)
-        return np.concatenate([ones, size * np.cos(angles), size * np.sin(angles)], axis=-1)
-
-    @property
-    def constant(self) -> Floats:
-        return np.append(1.0, np.zeros(2 * self.frequencies.shape[1]))
-
-
-def table(transitions: Transitions) -> Table | None:
-    """Of all pairs that the log or the policy knows; None where they are too many."""
-    direction, known = np.random.default_rng(0).standard_normal(transitions.dim), np.zeros(0)
-    logged = (part for rows in _row_blocks(transitions) for part in (rows.x, rows.next_x))
-    for x in chain([transitions.initial_block()], logged):
-        known = np.unique(np.concatenate([known, (x.astype(np.float64) @ direction).ravel()]))
-        known = known[np.append(True, np.diff(known) > SAME)]
-        if len(known) > MOST_CELLS:
-            return None
-    return Table(direction, (known[1:] + known[:-1]) / 2.0)
-
-
-def random_features(transitions: Transitions, config: OccupancyConfig, rng: np.random.Generator) -> RandomFeatures:
-    every = max(1, transitions.size // GLANCED)
-    x = transitions.block(slice(None, None, every)).x.astype(np.float64)  # [n, X]
-    scale = x.std(axis=0)
-    if transitions.code:
-        scale[-transitions.code :] = 1.0  # two different actions are as far apart as two states, whatever is rare
-    scale[scale < SAME] = 1.0
-    x = x / scale
-    apart = np.linalg.norm(x - x[rng.permutation(len(x))], axis=1)
-    width = config.bandwidth * (float(np.median(apart[apart > 0.0])) if (apart > 0.0).any() else 1.0)
-    draws = rng.standard_normal((len(scale), max(1, config.features // 2)))
-    return RandomFeatures((draws / (width * scale[:, None])).astype(np.float32))
-
-
-# --- the moments ----------------------------------------------------------------------------------------------
-
-
-class Flow(NamedTuple):
-    """All that a ratio is fitted to."""
-
-    C: Floats  # [d, d]
-    A: Floats  # [d, d]
-    b: Floats  # [d]
-    constant: Floats  # [d] see `Basis`
-    phi: Singles  # [n, d] of every row
-    share: Floats  # [n] of the log that is each row's; sums to one
-
-    @property
-    def rows(self) -> int:
-        return max(1, int(np.count_nonzero(self.share)))
-
-
-def _row_blocks(transitions: Transitions) -> Iterator[Rows]:
-    yield from transitions.blocks([*range(0, transitions.size, BLOCK), transitions.size])
-
-
-def _following(rows: Rows, basis: Basis) -> Floats:
-    """γ·E φ(s', a') of some rows, [n, d]."""
-    mean = expected(basis(rows.next_x), rows.next_weight)
-    return np.asarray(rows.discount, np.float64)[:, None] * mean
-
-
-def make_flow(transitions: Transitions, basis: Basis, gamma: float, counts: Integers) -> Flow:
-    """`counts` [E]: how often the member's log holds each episode."""
-    starts = np.asarray(transitions.starts)
-    share = np.repeat(counts, np.diff(starts)).astype(np.float64)
-    share /= max(share.sum(), 1.0)
-    seen, C, A = [], np.zeros(()), np.zeros(())
-    for place, rows in enumerate(_row_blocks(transitions)):
-        phi = basis(rows.x)
-        seen.append(phi)
-        weighted = (phi * share[place * BLOCK : place * BLOCK + len(phi), None]).T  # [d, n]
-        C, A = C + weighted @ phi, A + weighted @ (phi - _following(rows, basis))
-    start = (1.0 - gamma) * initial_mean(transitions, basis, counts)
-    return Flow(C, A, start, basis.constant, np.concatenate(seen), share)
-
-
-def initial_mean(transitions: Transitions, basis: Basis, counts: Integers) -> Floats:
-    """E φ(s₀, a₀), [d]."""
-    initial = expected(basis(transitions.initial_block()), _array(transitions.initial_weight))  # [E, d]
-    return np.asarray(counts @ initial.astype(np.float64) / max(counts.sum(), 1))
-
-
-def _array(weight: Any) -> Any:
-    return None if weight is None else np.asarray(weight)
-
-
-# --- the estimate, and what speaks for and against the ratio ---------------------------------------------------
-
 Solve = Callable[[Flow, Any], Floats]  # of the flow and the configuration: κ [d]
 
 
 class Ratio(NamedTuple):
     """One member's ratio on the rows of its log."""
 
-    values: Floats  # [N] ζ
+    values: Floats  # [N] ζ; 0 where the member's log does not hold the row
     estimate: float
     mean: float  # 1, if the ratio is that of two distributions: what has ended rests where it ended
     imbalance: float  # error of the value, in units of its function's spread, for functions that were not fitted
@@ -198,40 +65,23 @@ def make_ratio(
     counts: Integers,
 ) -> Ratio:
     transitions, gamma = problem.transitions, problem.gamma
-    basis: Basis = cells or random_features(transitions, config, rng)
+    basis: Basis = cells or random_features(transitions, config.features, config.bandwidth, rng)
     flow = make_flow(transitions, basis, gamma, counts)
-    zeta = flow.phi @ solve(flow, config)
+    zeta = flow.values(solve(flow, config))
     if positive:
         zeta = np.maximum(zeta, 0.0)
-    weight = flow.share * zeta  # [N]
-    discount = np.asarray(transitions.rows.discount, np.float64)
-    probes: Basis = cells or random_features(transitions, config.model_copy(update={"features": PROBES}), rng)
+    weight = flow.share * zeta  # [n]
+    rests = np.asarray(transitions.rows.discount)[flow.held] == 0.0
+    probes: Basis = cells or random_features(transitions, PROBES, config.bandwidth, rng)
+    values = np.zeros(transitions.size)
+    values[flow.held] = zeta
     return Ratio(
-        zeta,
-        float(weight @ problem.dataset.rewards.astype(np.float64)) / (1.0 - gamma),
-        float(weight @ np.where(discount > 0.0, 1.0, 1.0 / (1.0 - gamma))),
-        imbalance(transitions, probes, gamma, flow.share, weight, counts),
-        float((weight < 0.0).mean()),
+        values,
+        float(weight @ problem.dataset.rewards[flow.held].astype(np.float64)) / (1.0 - gamma),
+        float(weight @ np.where(rests, 1.0 / (1.0 - gamma), 1.0)),
+        imbalance(flow, probes, gamma, zeta, counts),
+        float((values < 0.0).mean()),
     )
-
-
-def imbalance(
-    transitions: Transitions, probes: Basis, gamma: float, share: Floats, weight: Floats, counts: Integers
-) -> float:
-    """Rms over functions g of E_D[ ζ(g − γg') ]/(1−γ) − E[g(s₀, a₀)], in units of the spread of g over the log.
-
-    With g = q this is the error of the estimate.
-    """
-    balance = -initial_mean(transitions, probes, counts)
-    mean, square = np.zeros_like(balance), np.zeros_like(balance)
-    for place, rows in enumerate(_row_blocks(transitions)):
-        part = slice(place * BLOCK, (place + 1) * BLOCK)
-        g = probes(rows.x).astype(np.float64)
-        mean, square = mean + share[part] @ g, square + share[part] @ g**2
-        balance = balance + weight[part] @ (g - _following(rows, probes)) / (1.0 - gamma)
-    spread = np.sqrt(np.maximum(square - mean**2, 0.0))
-    varies = spread > 1e-6
-    return float(np.sqrt(np.mean((balance[varies] / spread[varies]) ** 2))) if varies.any() else 0.0
 
 
 def estimate(problem: Problem, config: OccupancyConfig, run: Run, solve: Solve, positive: bool = False) -> Estimated:

@@ -17,8 +17,6 @@ entries of M, (I − γ/A Σ_a P_a ⊗ P_a) M = R, and BiCGSTAB solves it from p
 
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,19 +24,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, bicgstab
 
+from ropeval.runtime import float64
 from ropeval.tabular.mdp import Array
 
 JAX_FROM = 384  # below this many rows, compiling for JAX costs more than NumPy's products (CPU)
 SPARSE_BELOW = 0.05  # of the entries; toy-text worlds and gridworlds have a few next states at most
-
-
-def float64() -> AbstractContextManager[Any]:
-    """64-bit JAX arrays within the block only: the rest of the library computes in float32."""
-    switch: Any = getattr(jax, "enable_x64", None)
-    if switch is None:  # JAX before 0.8
-        from jax.experimental import enable_x64 as switch  # type: ignore[attr-defined,no-redef]
-    context: AbstractContextManager[Any] = switch(True)
-    return context
 
 
 def uses_jax(rows: int) -> bool:
