@@ -47,7 +47,7 @@ def expected(values: Any, weight: Any) -> Any:
 class Transitions:
     """Rows and initial pairs, the same for all members or, where an encoder made the features, each member's own.
 
-    To read: `block`, `blocks`, `logged`, `initial_block`, `of_member`, `values`. To make others: `with_…`,
+    To read: `block`, `blocks`, `logged`, `initial_block`, `values`. To make others: `with_…`,
     `first_draw`. What the fields look like is between this class and the engine. Features of the members' own are
     either stored and lead with a member axis (`per_member`), or they would take too much room, and the members'
     encoders are kept to be applied to every mini-batch (`nets`); either way the log itself may be held or streamed.
@@ -98,7 +98,7 @@ class Transitions:
 
     def blocks(self, bounds: Sequence[int] | NDArray[np.integer], member: int = 0) -> Iterator[Rows]:
         """The rows between each bound and the next, one block after another."""
-        of_member = self.of_member(member)
+        of_member = self._of_member(member)
         for first, last in pairwise(bounds):
             yield of_member.block(slice(int(first), int(last)))
 
@@ -106,8 +106,8 @@ class Transitions:
         """Some logged pairs as one member sees them, on the host, [n, d]: nothing is read of what comes next."""
         return self._encoded(np.asarray(_near(self.rows.x)[(member, part) if self.per_member else part]), member)
 
-    def of_member(self, member: int = 0) -> "Transitions":
-        """What one member sees, alone, to be read block by block: brought to the host once, if it can be held."""
+    def _of_member(self, member: int) -> "Transitions":
+        """What one member sees, alone, where it is read block by block: brought to the host once, if it can be held."""
         rows, initial_x, nets = self.rows, self.initial_x, self.nets
         if self.per_member:
             rows, initial_x = rows._replace(x=rows.x[member], next_x=rows.next_x[member]), initial_x[member]

@@ -17,6 +17,7 @@ Gaussian kernel with the width of the median distance, and a constant. Each memb
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from ropeval.estimators.estimator import EffectiveSize, Estimated, Estimator
 from ropeval.estimators.occupancy_features import Basis, Table, random_features, table
 from ropeval.estimators.occupancy_flow import Flow, imbalance, make_flow
 from ropeval.learning.engine import Run
+from ropeval.runtime import cores
 from ropeval.settings import PartConfig
 
 PROBES = 64  # functions that the ratio was not fitted to
@@ -87,11 +89,12 @@ def make_ratio(
 def estimate(problem: Problem, config: OccupancyConfig, run: Run, solve: Solve, positive: bool = False) -> Estimated:
     counts = run.held(problem.dataset.num_episodes)
     cells, ratios = table(problem.transitions), []
-    for member, key in enumerate(run.keys):
-        rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
-        ratios.append(make_ratio(problem, config, solve, positive, cells, rng, counts[member]))
-        if run.report:
-            run.report(run.part, (member + 1) / run.members)
+    draws = [np.random.default_rng(np.asarray(jax.random.key_data(key))) for key in run.keys]
+    with ThreadPoolExecutor(cores()) as pool:  # a core for each member; what an accelerator does, it does one by one
+        for ratio in pool.map(partial(make_ratio, problem, config, solve, positive, cells), draws, counts):
+            ratios.append(ratio)
+            if run.report:
+                run.report(run.part, len(ratios) / run.members)
     about = {
         name: float(np.median([getattr(one, name) for one in ratios])) for name in ("mean", "imbalance", "negative")
     }

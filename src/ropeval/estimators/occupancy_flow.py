@@ -5,9 +5,9 @@ moments are nearly singular, and sums in single precision would decide the small
 products and sums are in double precision, on an accelerator, too. What is solved with them is small, and NumPy's.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import jax
@@ -45,16 +45,12 @@ class Flow:
     def second(self, weight: Floats) -> Floats:
         """Σ weight·φφᵀ, [d, d]; rows whose `weight` [n] is zero cost nothing."""
         rows, size = np.flatnonzero(weight), len(self.b)
-        blocks = (self.log.logged(part) for part in _parts(self.held[rows]))
-        return _summed(_add_second, np.zeros((size, size)), self.basis, blocks, weight[rows])
+        return _summed(_add_second, np.zeros((size, size)), self.basis, _pairs(self.log), self.held[rows], weight[rows])
 
     def values(self, kappa: Floats) -> Floats:
         """φ·κ of every row, [n]."""
-        count = len(self.held)
-        with float64():
-            given = jax.device_put((self.basis, kappa))
-            found = [_values(*given, _filled(self.log.logged(part), count)) for part in _parts(self.held)]
-            return np.concatenate([np.zeros(0), *map(np.asarray, found)])[:count]
+        places, room = np.arange(len(self.held)), np.zeros(self.log.size + BLOCK)
+        return _summed(_put_values, room, (self.basis, kappa), _pairs(self.log), self.held, places)[: len(places)]
 
 
 def make_flow(transitions: Transitions, basis: Basis, gamma: float, counts: Integers) -> Flow:
@@ -62,17 +58,16 @@ def make_flow(transitions: Transitions, basis: Basis, gamma: float, counts: Inte
     every = np.repeat(counts, np.diff(np.asarray(transitions.starts)))  # [N]
     held = np.flatnonzero(every)
     share = every[held] / max(every.sum(), 1)
-    log, size = transitions.of_member(), len(basis.constant)
-    A = _summed(_add_flow, np.zeros((size, size)), basis, map(log.block, _parts(held)), share)
-    return Flow(log, basis, held, share, A, (1.0 - gamma) * initial_mean(log, basis, counts))
+    size = len(basis.constant)
+    A = _summed(_add_flow, np.zeros((size, size)), basis, _rows(transitions), held, share)
+    return Flow(transitions, basis, held, share, A, (1.0 - gamma) * initial_mean(transitions, basis, counts))
 
 
 def initial_mean(log: Transitions, basis: Basis, counts: Integers) -> Floats:
     """E φ(s₀, a₀), [d]."""
-    held, weight = np.flatnonzero(counts), log.initial_weight
-    weight = None if weight is None else np.asarray(weight)
-    blocks = ((log.initial_block(part), None if weight is None else weight[part]) for part in _parts(held))
-    return _summed(_add_initial, np.zeros(len(basis.constant)), basis, blocks, counts[held] / max(counts.sum(), 1))
+    held = np.flatnonzero(counts)
+    share = counts[held] / max(counts.sum(), 1)
+    return _summed(_add_initial, np.zeros(len(basis.constant)), basis, _initial(log), held, share)
 
 
 def imbalance(flow: Flow, probes: Basis, gamma: float, zeta: Floats, counts: Integers) -> float:
@@ -80,8 +75,8 @@ def imbalance(flow: Flow, probes: Basis, gamma: float, zeta: Floats, counts: Int
 
     With g = q this is the error of the estimate.
     """
-    blocks, nothing = map(flow.log.block, _parts(flow.held)), np.zeros((3, len(probes.constant)))
-    mean, square, flowing = _summed(_add_balance, nothing, probes, blocks, flow.share, flow.share * zeta)
+    nothing, weights = np.zeros((3, len(probes.constant))), (flow.share, flow.share * zeta)
+    mean, square, flowing = _summed(_add_balance, nothing, probes, _rows(flow.log), flow.held, *weights)
     balance = flowing / (1.0 - gamma) - initial_mean(flow.log, probes, counts)
     spread = np.sqrt(np.maximum(square - mean**2, 0.0))
     varies = spread > 1e-6
@@ -90,30 +85,71 @@ def imbalance(flow: Flow, probes: Basis, gamma: float, zeta: Floats, counts: Int
 
 # --- over the rows ----------------------------------------------------------------------------------------------
 
+# A tree of arrays that lie on the device, or of a log that it cannot hold what reads some of its rows.
+Source = Any
 
-def _parts(rows: Integers) -> list[Integers]:
-    return [rows[first : first + BLOCK] for first in range(0, len(rows), BLOCK)]
+
+def _rows(log: Transitions) -> Source:
+    return log.block if log.streamed else log.rows._replace(own=None)
 
 
-def _summed(add: Callable[..., Array], total: Floats, basis: Basis, blocks: Iterable[Any], *weights: Floats) -> Floats:
-    """`add(total, basis, block, *weights)` from block to block; `weights` [n] each."""
-    count = len(weights[0])
+def _pairs(log: Transitions) -> Source:
+    return log.logged if log.streamed else log.rows.x
+
+
+def _initial(log: Transitions) -> Source:
+    x, weight = log.initial_x, log.initial_weight
+    if not log.streamed:
+        return x, weight
+    return lambda part: (log.initial_block(part), None if weight is None else np.asarray(weight)[part])
+
+
+def _summed(
+    add: Callable[..., Array], total: Floats, given: Any, source: Source, rows: Integers, *own: Floats | Integers
+) -> Floats:
+    """`add(total, given, block of the source, *own of its rows)`, from block to block of some rows [n]."""
     with float64():
-        given, so_far = jax.device_put(basis), jax.device_put(total)
-        for first, block in zip(range(0, count, BLOCK), blocks, strict=True):
-            own = [weight[first : first + BLOCK] for weight in weights]
-            so_far = add(so_far, given, *_filled((block, *own), count))
+        so_far, given = jax.device_put((total, given))
+        if not callable(source):
+            return np.asarray(_add_blocks(add, so_far, given, source, *_in_blocks(source, rows, own)))
+        for first in range(0, len(rows), BLOCK):
+            some = slice(first, first + BLOCK)
+            block = source(rows[some]), *(each[some] for each in own)
+            so_far = _add_block(add, so_far, given, *_filled(block, _length(len(rows))))
         return np.asarray(so_far)
 
 
-def _filled(block: Any, rows: int) -> Any:
-    """With rows of zeros, which weigh nothing: programs are made for a few lengths of blocks, not for every log's."""
-    length = min(BLOCK, 1 << (rows - 1).bit_length())
+def _length(rows: int) -> int:
+    """Of a block: programs are made for a few lengths, not for every log's."""
+    return min(BLOCK, 1 << max(0, rows - 1).bit_length())
 
-    def fill(a: Any) -> Any:
-        return a if len(a) == length else np.pad(a, [(0, length - len(a))] + [(0, 0)] * (a.ndim - 1))
 
-    return jax.tree.map(fill, block)
+def _filled(tree: Any, length: int) -> Any:
+    """With rows of zeros, which weigh nothing."""
+    return jax.tree.map(lambda a: np.pad(a, [(0, length - len(a))] + [(0, 0)] * (a.ndim - 1)), tree)
+
+
+def _in_blocks(source: Source, rows: Integers, own: Sequence[Any]) -> tuple[Any, Any]:
+    """[B, length] rows and what is theirs, with room for all rows of the log, and how many blocks are taken."""
+    size = len(jax.tree.leaves(source)[0])
+    length = _length(size)
+    blocks = -(-size // length)
+    tree = _filled((rows.astype(np.int32), *own), blocks * length)
+    return jax.tree.map(lambda a: a.reshape(blocks, length), tree), np.int32(-(-len(rows) // length))
+
+
+@partial(jax.jit, static_argnums=0)
+def _add_block(add: Callable[..., Array], total: Array, given: Any, *block: Any) -> Array:
+    return add(total, given, *block)
+
+
+@partial(jax.jit, static_argnums=0)
+def _add_blocks(add: Callable[..., Array], total: Array, given: Any, source: Any, blocks: Any, taken: Array) -> Array:
+    def one(i: Array, so_far: Array) -> Array:
+        rows, *own = (each[i] for each in blocks)
+        return add(so_far, given, jax.tree.map(lambda a: a[rows], source), *own)
+
+    return jax.lax.fori_loop(0, taken, one, total)
 
 
 def _less_following(phi: Array, rows: Rows, basis: Basis) -> Array:
@@ -122,30 +158,26 @@ def _less_following(phi: Array, rows: Rows, basis: Basis) -> Array:
     return phi - rows.discount.astype(jnp.float64)[:, None] * following
 
 
-@jax.jit
-def _add_flow(total: Array, basis: Any, rows: Rows, share: Array) -> Array:
+def _add_flow(total: Array, basis: Basis, rows: Rows, share: Array) -> Array:
     phi = basis(rows.x).astype(jnp.float64)
     return total + (share[:, None] * phi).T @ _less_following(phi, rows, basis)
 
 
-@jax.jit
-def _add_second(total: Array, basis: Any, x: Array, weight: Array) -> Array:
+def _add_second(total: Array, basis: Basis, x: Array, weight: Array) -> Array:
     phi = basis(x).astype(jnp.float64)
     return total + (weight[:, None] * phi).T @ phi
 
 
-@jax.jit
-def _add_initial(total: Array, basis: Any, asked: tuple[Array, Array | None], share: Array) -> Array:
+def _add_initial(total: Array, basis: Basis, asked: tuple[Array, Array | None], share: Array) -> Array:
     x, weight = asked
     return total + share @ expected(basis(x), weight)
 
 
-@jax.jit
-def _add_balance(total: Array, basis: Any, rows: Rows, share: Array, weight: Array) -> Array:
+def _add_balance(total: Array, basis: Basis, rows: Rows, share: Array, weight: Array) -> Array:
     g = basis(rows.x).astype(jnp.float64)
     return total + jnp.stack([share @ g, share @ g**2, weight @ _less_following(g, rows, basis)])
 
 
-@jax.jit
-def _values(basis: Any, kappa: Array, x: Array) -> Array:
-    return basis(x) @ kappa
+def _put_values(values: Array, given: tuple[Basis, Array], x: Array, places: Array) -> Array:
+    basis, kappa = given
+    return jax.lax.dynamic_update_slice(values, basis(x) @ kappa, (places[0],))
