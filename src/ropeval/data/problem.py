@@ -16,6 +16,7 @@ from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
 from ropeval.data.horizon import resolved_horizon
 from ropeval.data.numbered import NumberedStates, Numbers, numbered_states
+from ropeval.data.placing import placed
 from ropeval.data.returns import share_beyond_cut
 from ropeval.data.streaming import Pairs, Stored, spill, take
 from ropeval.data.transitions import Transitions, fits, lay_out
@@ -177,7 +178,7 @@ class PolicyAnswers:
     def transitions(self) -> Transitions:
         """Everything laid out for training."""
         log, logged = self.log, self.logged
-        x = log.once(("x", logged.width), lambda: jax.device_put(logged[:])) if self.held else logged
+        x = log.once(("x", logged.width), lambda: placed(logged)) if self.held else logged
         (following, next_weight), (initial, initial_weight) = self.following, self.initial
         weights = (next_weight, initial_weight)
         return lay_out(
