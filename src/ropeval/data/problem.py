@@ -99,7 +99,7 @@ class Log:
     @cached_property
     def discount(self) -> jax.Array:
         ends = self.dataset.terminations if self.protocol == "standard" else _episode_ends(self.dataset)
-        return jax.device_put(np.where(ends, 0.0, self.gamma).astype(np.float32))  # [N]
+        return jax.device_put(np.where(ends, np.float32(0.0), np.float32(self.gamma)))  # [N]
 
     @cached_property
     def beyond_cuts(self) -> float:
