@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -133,12 +134,20 @@ class Unwritten(Exception):
 def _write(path: str, mapped: str, unpacked: str, scratch: str) -> None:
     if not scratch:
         raise Unwritten
-    with ColumnsWriter(scratch, durable=False, source=path) as writer:
-        for part in _parts(path, mapped, unpacked):
-            try:
-                writer.append(part)
-            except UserError as error:
-                raise Unwritten from error
+    with ColumnsWriter(scratch, durable=False, source=path) as writer, ThreadPoolExecutor(1) as beside:
+        begun: Future[None] | None = None
+        for part in _parts(path, mapped, unpacked):  # while one is written, the next is read
+            _written(begun)
+            begun = beside.submit(writer.append, part)
+        _written(begun)
+
+
+def _written(begun: "Future[None] | None") -> None:
+    try:
+        if begun is not None:
+            begun.result()
+    except UserError as error:
+        raise Unwritten from error
 
 
 def _parts(path: str, mapped: str, unpacked: str) -> Iterator[Dataset]:
