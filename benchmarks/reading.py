@@ -3,8 +3,8 @@
     python -m benchmarks.reading                      2 million rows
     python -m benchmarks.reading --millions 20        about 2 GB per file in the folder of TMPDIR
 
-The log is made up: 11 observations, 3 actions, episodes of 1,000 steps (as Hopper's), float32; HDF5 as it is, and
-compressed as D4RL's files are. Every reading is a
+The log is made up: 11 observations, 3 actions, episodes of 1,000 steps (as Hopper's), float32; HDF5 as it is, as it is
+with `next_observations` inside, so that no row has to move, and compressed as D4RL's files are. Every reading is a
 process of its own, the file in the machine's cache, all readers in turn; the best of some is kept. Three readers:
 
     bare      polars or h5py: arrays of NumPy, a matrix of the observations and one of the actions among them; nobody
@@ -30,7 +30,7 @@ from typing import Any
 
 from benchmarks.time_to_answer import HERE, hardware
 
-KINDS = ("csv", "parquet", "hdf5", "gzip.hdf5")
+KINDS = ("csv", "parquet", "hdf5", "gzip.hdf5", "successors.hdf5")
 WHO = ("bare", "by hand", "ropeval")
 INSIDE, MAKE = "--inside", "--make"
 OBSERVATIONS, ACTIONS, LENGTH = 11, 3, 1_000
@@ -52,7 +52,10 @@ def make_files(folder: Path, rows: int, kinds: list[str]) -> None:
     rewards = rng.standard_normal(rows, np.float32)
     for kind in (kind for kind in kinds if kind.endswith("hdf5")):
         with h5py.File(folder / f"log.{kind}", "w") as file:
-            for name, values in {"observations": states, "actions": moves, "rewards": rewards, **flags}.items():
+            columns = {"observations": states, "actions": moves, "rewards": rewards, **flags}
+            if kind.startswith("successors"):
+                columns["next_observations"] = np.roll(states, -1, axis=0)
+            for name, values in columns.items():
                 file.create_dataset(name, data=values, compression="gzip" if kind.startswith("gzip") else None)
     numbers = dict(zip([*STATES, *MOVES], [*states.T, *moves.T], strict=True))
     frame = polars.DataFrame({**numbers, "rewards": rewards, **flags})
@@ -71,7 +74,8 @@ def read_bare(path: Path) -> Any:
         import h5py
 
         with h5py.File(path) as file:
-            return {name: file[name][:] for name in ("observations", "actions", "rewards", *FLAGS)}
+            wanted = ("observations", "actions", "rewards", *FLAGS, "next_observations")
+            return {name: file[name][:] for name in wanted if name in file}
     import polars
 
     names = [*STATES, *MOVES, "rewards", *FLAGS]
@@ -84,9 +88,13 @@ def read_by_hand(path: Path) -> Any:
     import numpy as np
 
     columns = read_bare(path)
-    states, moves, rewards, terminations, truncations = columns.values() if isinstance(columns, dict) else columns
-    if not all(np.isfinite(values).all() for values in (states, moves, rewards)):
+    states, moves, rewards, terminations, truncations, *given = (
+        columns.values() if isinstance(columns, dict) else columns
+    )
+    if not all(np.isfinite(values).all() for values in (states, moves, rewards, *given)):
         raise ValueError("not finite")
+    if given:
+        return columns
     followed = ~truncations
     followed[-1] = terminations[-1]
     after = np.where(terminations, np.arange(len(rewards)), np.arange(1, len(rewards) + 1))[followed]

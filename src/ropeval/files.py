@@ -231,9 +231,17 @@ def release(array: NDArray[Any]) -> None:
 
     Otherwise everything that was ever looked at would count as this process's memory.
     """
-    mapped = getattr(array, "_mmap", None)
-    if isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+    mapped: Any = getattr(mapping_of(array), "base", None)
+    if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def mapping_of(array: Any) -> "np.memmap[Any, Any] | None":
+    """The memory map that an array is a view of, however many views were taken on the way."""
+    base = getattr(array, "base", None)
+    while isinstance(base, np.ndarray):
+        array, base = base, base.base
+    return array if isinstance(array, np.memmap) and isinstance(base, mmap.mmap) else None
 
 
 def load_json(path: Path, what: str = "JSON", advice: str = "") -> Any:

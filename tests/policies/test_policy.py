@@ -7,8 +7,9 @@ import pytest
 
 from ropeval.data import Dataset, make_problem
 from ropeval.errors import UserError
-from ropeval.policies import CallablePolicy, Space, load_policy
-from ropeval.policies.policy import every_action, log_probs
+from ropeval.policies import CallablePolicy, Space, UniformPolicy, load_policy
+from ropeval.policies import policy as policy_module
+from ropeval.policies.policy import draw_actions, draw_in_blocks, every_action, log_probs
 from tests.data.test_exact_sums import biased
 from tests.policies.hostile import FILES
 from tests.policies.samples import arrays, save
@@ -63,3 +64,17 @@ def test_every_action_comes_with_its_probability_and_the_first_is_drawn():
     np.testing.assert_array_equal(np.sort(actions, axis=1), [[0, 1]] * 4000)
     np.testing.assert_allclose(weight, np.array([0.3, 0.7])[actions], rtol=1e-6)
     assert actions[:, 0].mean() == pytest.approx(0.7, abs=0.03)
+
+
+def test_blocks_of_states_get_the_answers_that_all_at_once_would_get(monkeypatch):
+    states = np.random.default_rng(0).standard_normal((1000, 5)).astype(np.float32)
+    box = Space(5, 2, discrete=False, low=-np.ones(2), high=np.ones(2))
+    discrete, continuous = biased([0.3, 0.7]).fitted(Space(5, 2, discrete=True)), UniformPolicy(-1, 1).fitted(box)
+    whole = every_action(discrete, states, np.random.default_rng(1))
+    monkeypatch.setattr(policy_module, "BATCH", 96)
+    for one, other in zip(whole, every_action(discrete, states, np.random.default_rng(1)), strict=True):
+        np.testing.assert_array_equal(one, other)
+    drawn = draw_actions(continuous, states, 3, np.random.default_rng(1))
+    blocks = list(draw_in_blocks(continuous, states, 3, np.random.default_rng(1)))
+    assert len(blocks) == 11
+    np.testing.assert_array_equal(drawn, np.concatenate(blocks))

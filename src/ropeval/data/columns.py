@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data.dataset import Dataset, check_same_task, merge_notices
+from ropeval.data.mapping import place_of
 from ropeval.data.probabilities import check_log_probs
 from ropeval.errors import UserError, first_line
 from ropeval.files import UNREADABLE, put_folder, release, scratch_folder, unwritable
@@ -28,6 +29,7 @@ from ropeval.files import UNREADABLE, put_folder, release, scratch_folder, unwri
 FORMAT, VERSION = "ropeval-columns", 1
 INDEX = "columns.json"
 MAX_INDEX = 1 << 24  # bytes; no honest index comes near
+OFFSET = "offset"  # in the index of a folder that is gone with the process: where a column lies in its source
 BLOCK = 1 << 18  # rows looked at, at a time
 DTYPES: dict[str, tuple[str, ...]] = {  # every column, and what it may hold
     "observations": ("float32",),
@@ -63,15 +65,23 @@ class ColumnsWriter:
 
     Use it in a `with` block: at its end the folder is put into place, and after an error nothing is left behind.
     A folder that holds an earlier log in this form is replaced; any other that holds something is refused.
-    `durable`: it would survive a power cut.
+    `durable`: it would survive a power cut. `source`: a file whose bytes need not be written once more: columns that
+    lie in it as they are stay there, and `open_columns` must be told of it, too.
     """
 
-    def __init__(self, folder: str | Path, metadata: Mapping[str, Any] | None = None, durable: bool = True):
+    def __init__(
+        self,
+        folder: str | Path,
+        metadata: Mapping[str, Any] | None = None,
+        durable: bool = True,
+        source: str | Path | None = None,
+    ):
         self.folder, self._durable = Path(folder), durable
+        self._source = None if source is None else os.path.abspath(source)
         self._metadata = dict(metadata or {})
         self._first: Dataset | None = None
         self._names: list[str] = []  # columns that every part has so far
-        self._files: dict[str, _GrowingFile] = {}
+        self._files: dict[str, _GrowingFile | _Lying] = {}
         self._notices: tuple[str, ...] = ()
         self._num_actions: int | None = None
         if self.folder.exists() and not (self.folder.is_dir() and (is_columns(self.folder) or _empty(self.folder))):
@@ -90,15 +100,27 @@ class ColumnsWriter:
             values = getattr(part, name)
             if name == "starts" and name in self._files:  # a part's offsets begin where the last one's ended
                 values = values[1:] + self._files["starts"].last
-            if name not in self._files:
-                self._files[name] = _GrowingFile(self._temporary / f"{name}.npy", values)
             with self._writing():
+                file = self._file(name, values)
                 for start in range(0, len(values), BLOCK):
-                    self._files[name].append(values[start : start + BLOCK])
+                    file.append(values[start : start + BLOCK])
             release(values)
         if part.num_actions is not None:
             self._num_actions = max(part.num_actions, self._num_actions or 0)
         self._notices = merge_notices([*self._notices, *part.notices])
+
+    def _file(self, name: str, values: NDArray[Any]) -> "_GrowingFile | _Lying":
+        """Where a column goes on. One that lay in the source so far is written where these values do not."""
+        file, place = self._files.get(name), place_of(values) if len(values) else None
+        if file is None and place is not None and place.file == self._source:
+            file = _Lying(values, place.offset)
+        elif file is None or (isinstance(file, _Lying) and len(values) and place != (self._source, file.end)):
+            lying, file = file, _GrowingFile(self._temporary / f"{name}.npy", values)
+            for block in lying.blocks if lying is not None else ():
+                file.append(block)
+                release(block)
+        self._files[name] = file
+        return file
 
     def __enter__(self) -> "ColumnsWriter":
         return self
@@ -118,17 +140,14 @@ class ColumnsWriter:
         with self._writing():
             for name, file in self._files.items():
                 file.close(self._durable)
-                if name not in self._names:
+                if name not in self._names and isinstance(file, _GrowingFile):
                     file.path.unlink()
             about = {
                 "format": FORMAT,
                 "version": VERSION,
                 "num_actions": self._num_actions,
                 "names": {"observations": self._first.observation_names, "actions": self._first.action_names},
-                "columns": {
-                    name: {"shape": self._files[name].shape, "dtype": str(self._files[name].dtype)}
-                    for name in self._names
-                },
+                "columns": {name: self._files[name].declared for name in self._names},
                 "notices": list(self._notices),
                 "metadata": self._metadata,
             }
@@ -157,6 +176,10 @@ class _GrowingFile:
     def shape(self) -> tuple[int, ...]:
         return (self._rows, *self._row)
 
+    @property
+    def declared(self) -> dict[str, Any]:
+        return {"shape": self.shape, "dtype": str(self.dtype)}
+
     def append(self, values: NDArray[Any]) -> None:
         if len(values):
             block = np.ascontiguousarray(values, self.dtype)
@@ -176,6 +199,35 @@ class _GrowingFile:
         np.lib.format.write_array_header_1_0(self._file, description)
 
 
+class _Lying:
+    """A column that lies in the source in one piece, so far."""
+
+    last: Any = None  # row; nobody asks: only the starts of episodes are counted on, and those are never there
+
+    def __init__(self, like: NDArray[Any], offset: int):
+        self.blocks: list[NDArray[Any]] = []
+        self._like, self._offset = like, offset
+
+    @property
+    def _rows(self) -> int:
+        return sum(map(len, self.blocks))
+
+    @property
+    def end(self) -> int:
+        """Where the next row must lie."""
+        return self._offset + sum(block.nbytes for block in self.blocks)
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        return {"shape": (self._rows, *self._like.shape[1:]), "dtype": str(self._like.dtype), OFFSET: self._offset}
+
+    def append(self, values: NDArray[Any]) -> None:
+        self.blocks.append(values)
+
+    def close(self, durable: bool) -> None:
+        pass
+
+
 def _empty(folder: Path) -> bool:
     return not any(folder.iterdir())
 
@@ -183,15 +235,16 @@ def _empty(folder: Path) -> bool:
 # --- reading --------------------------------------------------------------------------------------------------
 
 
-def open_columns(folder: str | Path, *, sound: bool = False) -> Dataset:
+def open_columns(folder: str | Path, *, source: Path | None = None) -> Dataset:
     """The log in a folder, memory-mapped: nothing is copied. Shapes and values are checked, the latter in blocks.
-    `sound`: whoever wrote the values a moment ago has checked them."""
+    `source`: the file that the folder was made of a moment ago, which may hold some of its columns. Whoever wrote them
+    has checked the values."""
     folder = Path(folder)
     about = _read_index(folder)
-    columns = {name: _map_column(folder, name, declared) for name, declared in about["columns"].items()}
+    columns = {name: _map_column(folder, name, declared, source) for name, declared in about["columns"].items()}
     _check_shapes(folder, columns)
     for name in ("observations", "actions", "rewards", "next_observations", "initial_observations", "log_probs"):
-        if name in columns and not sound:
+        if name in columns and source is None:
             _check_finite(folder, name, columns[name])
     num_actions = about["num_actions"]
     _check_discrete(folder, columns["actions"], num_actions)
@@ -242,9 +295,12 @@ def _read_index(folder: Path) -> dict[str, Any]:
     return about
 
 
-def _map_column(folder: Path, name: str, declared: Any) -> NDArray[Any]:
+def _map_column(folder: Path, name: str, declared: Any, source: Path | None) -> NDArray[Any]:
     path = folder / f"{name}.npy"
     try:
+        if source is not None and OFFSET in declared:
+            shape = tuple(declared["shape"])
+            return np.memmap(str(source), declared["dtype"], "r", declared[OFFSET], shape)
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         if not isinstance(array, np.memmap):
             raise ValueError("not a single array")

@@ -16,7 +16,7 @@ from ropeval.data.extremes import extremes
 from ropeval.data.quantity import is_quantity
 from ropeval.data.whole_numbers import WholeNumbers, whole_numbers
 from ropeval.errors import UserError
-from ropeval.files import release
+from ropeval.files import mapping_of, release
 from ropeval.notebook import ShownInNotebook
 from ropeval.policies.policy import Space
 
@@ -126,7 +126,9 @@ class Dataset(ShownInNotebook):
     def in_memory(self) -> "Dataset":
         """The same without memory maps, which are files of this machine. What is known of it, as its hash, stays."""
         held = copy.copy(self)
-        vars(held).update({n: np.array(column) for n, column in vars(self).items() if isinstance(column, np.memmap)})
+        vars(held).update(
+            {name: np.array(value) for name, value in vars(self).items() if mapping_of(value) is not None}
+        )
         return held
 
     @cached_property

@@ -12,7 +12,6 @@ from ropeval.data.readers import FORMATS, LogFormat
 from ropeval.data.readers.frame import Table, read_frame
 from ropeval.data.readers.unread import WORKBOOKS, about_file, about_folder
 from ropeval.errors import UserError, either
-from ropeval.policies.loaders import load_policy
 from ropeval.words import writable
 
 LogLike = Dataset | str | Path | Table
@@ -133,6 +132,8 @@ def load_dataset(log: LogLike, columns: Mapping[str, str | list[str]] | None = N
 
 def _is_policy(path: str | Path) -> bool:
     """Of a file that is no log: the two are easily swapped."""
+    from ropeval.policies.loaders import load_policy  # a fourth of what the process that reads a file takes to start
+
     try:
         return Path(path).is_file() and bool(load_policy(path))
     except (UserError, OSError):

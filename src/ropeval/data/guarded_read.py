@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -37,12 +38,17 @@ PR_SET_PDEATHSIG = 1  # of Linux
 
 
 def read_apart(path: Path, mapped: Mapped) -> Dataset | None:
-    """The log, mapped from a scratch file that no name leads to; None where something is wrong with it, but reading it
-    here is safe. A file that its own library does not survive is refused."""
+    """The log, mapped from a scratch file that no name leads to, or where it lies as it is, from its own; None where
+    something is wrong with it, but reading it here is safe. A file that its own library does not survive is refused."""
     with _scratch() as folder:
+        before = path.stat()
         if _read_in_child(path, mapped, folder) == WRONG:
             return None
-        return replace(open_columns(folder, sound=True), name=str(path))
+        log = replace(open_columns(folder, source=path), name=str(path))
+        after = path.stat()
+        if path.is_file() and (after.st_mtime_ns, after.st_size) != (before.st_mtime_ns, before.st_size):
+            raise UserError(f"{path}: it was changed while it was read; wait until it is written")
+        return log
 
 
 @contextmanager
@@ -128,12 +134,20 @@ class Unwritten(Exception):
 def _write(path: str, mapped: str, unpacked: str, scratch: str) -> None:
     if not scratch:
         raise Unwritten
-    with ColumnsWriter(scratch, durable=False) as writer:
-        for part in _parts(path, mapped, unpacked):
-            try:
-                writer.append(part)
-            except UserError as error:
-                raise Unwritten from error
+    with ColumnsWriter(scratch, durable=False, source=path) as writer, ThreadPoolExecutor(1) as beside:
+        begun: Future[None] | None = None
+        for part in _parts(path, mapped, unpacked):  # while one is written, the next is read
+            _written(begun)
+            begun = beside.submit(writer.append, part)
+        _written(begun)
+
+
+def _written(begun: "Future[None] | None") -> None:
+    try:
+        if begun is not None:
+            begun.result()
+    except UserError as error:
+        raise Unwritten from error
 
 
 def _parts(path: str, mapped: str, unpacked: str) -> Iterator[Dataset]:

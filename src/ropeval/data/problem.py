@@ -16,6 +16,7 @@ from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
 from ropeval.data.horizon import resolved_horizon
 from ropeval.data.numbered import NumberedStates, Numbers, numbered_states
+from ropeval.data.placing import placed
 from ropeval.data.returns import share_beyond_cut
 from ropeval.data.streaming import Pairs, Stored, spill, take
 from ropeval.data.transitions import Transitions, fits, lay_out
@@ -98,7 +99,7 @@ class Log:
     @cached_property
     def discount(self) -> jax.Array:
         ends = self.dataset.terminations if self.protocol == "standard" else _episode_ends(self.dataset)
-        return jax.device_put(np.where(ends, 0.0, self.gamma).astype(np.float32))  # [N]
+        return jax.device_put(np.where(ends, np.float32(0.0), np.float32(self.gamma)))  # [N]
 
     @cached_property
     def beyond_cuts(self) -> float:
@@ -176,7 +177,7 @@ class PolicyAnswers:
     def transitions(self) -> Transitions:
         """Everything laid out for training."""
         log, logged = self.log, self.logged
-        x = log.once(("x", logged.width), lambda: jax.device_put(logged[:])) if self.held else logged
+        x = log.once(("x", logged.width), lambda: placed(logged)) if self.held else logged
         (following, next_weight), (initial, initial_weight) = self.following, self.initial
         weights = (next_weight, initial_weight)
         return lay_out(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.arrays import STATIC, Singles
+from ropeval.data.placing import placed
 from ropeval.data.streaming import Gathered, held_bytes
 from ropeval.runtime import RUNS_ONCE
 
@@ -213,8 +214,7 @@ def lay_out(
 ) -> Transitions:
     """Features that are held in memory where they fit, and gathered when they are asked for where they do not."""
     if fits(x.shape, next_x.shape):
-        # `jnp.asarray` would compile a program for every shape of log, and copy once more.
-        x, next_x, initial_x = (jax.device_put(a[:]) if isinstance(a, Gathered) else a for a in (x, next_x, initial_x))
+        x, next_x, initial_x = (placed(a) if isinstance(a, Gathered) else a for a in (x, next_x, initial_x))
     reward, discount, starts, weights = jax.device_put((reward, discount, starts, weights))
     rows = Rows(x, next_x, reward, discount, weights[0])
     return Transitions(rows, initial_x, starts=starts, initial_weight=weights[1], code=code)

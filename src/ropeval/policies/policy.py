@@ -4,6 +4,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -168,7 +169,14 @@ class Policy(ABC):
 
 def draw_actions(policy: Policy, observations: Singles, count: int, rng: np.random.Generator) -> AnyArray:
     """`count` actions for each observation: [n, count, A], or [n, count] integers; checked."""
-    return np.concatenate(list(draw_in_blocks(policy, observations, count, rng)))
+    blocks = draw_in_blocks(policy, observations, count, rng)
+    first = next(blocks)
+    if len(first) == len(observations):
+        return first
+    drawn = np.empty((len(observations), *first.shape[1:]), first.dtype)
+    for start, block in zip(range(0, len(drawn), BATCH), chain([first], blocks), strict=True):
+        drawn[start : start + BATCH] = block  # joined in the end, they would be held twice
+    return drawn
 
 
 def draw_in_blocks(policy: Policy, observations: Singles, count: int, rng: np.random.Generator) -> Iterator[AnyArray]:
@@ -185,9 +193,10 @@ def every_action(policy: Policy, observations: Singles, rng: np.random.Generator
     """All discrete actions for each observation, [n, A], and their probabilities, [n, A]. The first is a drawn one, so
     that whoever wants a single action of the policy takes that."""
     assert policy.action_size is not None
-    blocks = []
+    actions = np.empty((len(observations), policy.action_size), np.int32)
+    weight = np.empty(actions.shape, np.float32)
     for start in range(0, len(observations), BATCH):
-        batch = observations[start : start + BATCH]
+        batch, block = observations[start : start + BATCH], slice(start, start + BATCH)
         chances = policy.action_probabilities(batch)  # [n, A]
         assert chances is not None
         total = chances.sum(axis=1, keepdims=True)
@@ -197,13 +206,14 @@ def every_action(policy: Policy, observations: Singles, rng: np.random.Generator
                 f"policy {policy.name}: its probabilities of the {policy.action_size} actions sum to "
                 f"{total[odd[0], 0]:.4g} at observation {batch[odd[0]]}; expected 1: mend its log_prob"
             )
-        blocks.append(chances / total)
-    chances = np.concatenate(blocks)
-    drawn = (chances.cumsum(axis=1) < rng.random((len(chances), 1))).sum(axis=1)
-    drawn = np.minimum(drawn, policy.action_size - 1)  # the last sum may be a little below 1
-    actions = np.tile(np.arange(policy.action_size, dtype=np.int32), (len(chances), 1))
-    actions[np.arange(len(actions)), drawn], actions[:, 0] = 0, drawn  # they change places
-    return actions, np.take_along_axis(chances, actions, axis=1).astype(np.float32)
+        chances = chances / total
+        drawn = (chances.cumsum(axis=1) < rng.random((len(chances), 1))).sum(axis=1)
+        drawn = np.minimum(drawn, policy.action_size - 1)  # the last sum may be a little below 1
+        ours = np.tile(np.arange(policy.action_size, dtype=np.int32), (len(chances), 1))
+        ours[np.arange(len(ours)), drawn], ours[:, 0] = 0, drawn  # they change places
+        actions[block], weight[block] = ours, np.take_along_axis(chances, ours, axis=1)
+        release(observations)
+    return actions, weight
 
 
 def log_probs(policy: Policy, observations: Singles, actions: AnyArray) -> Floats:

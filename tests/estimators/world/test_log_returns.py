@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from ropeval.data.returns import continued_returns, onwards
 from ropeval.estimators.world.log_returns import MISSED, UNFINISHED, log_returns
+from ropeval.estimators.world.rows import world_rows
+from ropeval.estimators.world.units import make_units
 from tests.estimators.world.logs import log_of, simulator_of
 from tests.problems import Chain, LinearQuadratic
 
@@ -64,3 +66,14 @@ def test_returns_that_are_not_known_weigh_nothing():
     world = simulator_of(log)
     assert float(world.simulator.value_low) == pytest.approx(found.returns[found.known].min())
     assert float(world.simulator.value_high) == pytest.approx(found.returns[found.known].max())
+
+
+def test_what_v_b_learns_is_made_in_blocks_to_the_same_bits(monkeypatch):
+    log = LinearQuadratic().log(5, length=60)
+    data, found = world_rows(log, make_units(log)), log_returns(log, 0.9)
+    seen = found.returns[found.known]
+    whole = ((found.returns - float(np.float32(seen.mean()))) / float(np.float32(seen.std()))).astype(np.float32)
+    monkeypatch.setattr("ropeval.estimators.world.log_returns.BLOCK", 7)
+    rows = found.rows(data).rows
+    np.testing.assert_array_equal(rows.reward, whole)
+    np.testing.assert_array_equal(rows.discount, found.known)

@@ -82,3 +82,14 @@ def test_number_of():
     unknown = np.array([[1.9, 0.1], [0.0, 0.6]], np.float32)
     np.testing.assert_array_equal(number_of(unknown, values), [2, 1])  # the nearest
     assert number_of(values[:0], values).shape == (0,)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5])
+def test_number_of_finds_what_comparing_with_every_value_finds(columns):
+    rng = np.random.default_rng(columns)
+    values = np.unique(rng.integers(-2, 3, (60, columns)), axis=0).astype(np.float32) / 3
+    values = values[rng.permutation(len(values))]
+    rows = np.concatenate([values[rng.integers(len(values), size=500)], rng.uniform(-1, 1, (50, columns))])
+    rows = rng.permutation(rows.astype(np.float32))
+    distance = ((rows[:, None].astype(np.float64) - values) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(number_of(rows, values), distance.argmin(axis=1))

@@ -91,6 +91,14 @@ def test_a_value_that_comes_late_in_the_log_is_seen():
     assert make_units(log_of(columns(late))).moving == (0,)
 
 
+def test_a_long_log_is_not_known_by_the_first_steps_of_its_episodes_alone(monkeypatch):
+    """Of episodes of ten steps one row in ten is looked at; all of them begin in the same state."""
+    monkeypatch.setattr("ropeval.estimators.world.units.LOOKED_AT", ROWS // 10)
+    units = make_units(log_of(columns(np.where(np.arange(ROWS) % 10 == 0, 1.0, NORMAL))))
+    assert units.moving == (0,)
+    assert units.state_std == pytest.approx(NORMAL.std(), rel=0.2)
+
+
 def test_ranges():
     """A tenth of the logged range on either side, where a column moves; whole ones where it is whole."""
     units = make_units(log_of(columns(NORMAL, COUNT, STAGE, CONSTANT)))

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from ropeval.data.column_names import Mapped, check_found, find_names
 from ropeval.data.dataset import Dataset
+from ropeval.data.readers.contiguous import mapped_column
 from ropeval.data.readers.flat import read_in_parts, with_steps
 from ropeval.errors import UserError, first_line
-from ropeval.files import BOMB_BYTES, BOMB_RATIO, UNREADABLE
+from ropeval.files import BOMB_BYTES, BOMB_RATIO, UNREADABLE, release
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 
@@ -134,9 +135,13 @@ def _read_flat(file: Any, mapped: Mapped, source: str) -> Iterator[Dataset]:
             "per step" + (" (T+1 observations per episode: drop the last of each)" if "observations" in odd[0] else "")
         )
 
+    for name, values in columns.items():
+        lying = mapped_column(values)
+        columns[name] = values if lying is None else lying
+
     def rows(name: str, part: slice) -> NDArray[Any]:
-        values: NDArray[Any] = np.asarray(columns[name][()] if name == "num_actions" else columns[name][part])
-        return values
+        release(columns[name])  # where it is mapped: of the part before
+        return np.asarray(columns[name][()] if name == "num_actions" else columns[name][part])
 
     yield from read_in_parts(rows, list(columns), steps, mapped, source)
 

@@ -1,13 +1,16 @@
 """What the log itself earned from every step on: what V_b is regressed on."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import jax
 import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Transitions
+from ropeval.data.columns import BLOCK
 from ropeval.data.returns import discounted_steps, onwards
+from ropeval.files import release
 
 Doubles = NDArray[np.float64]
 UNFINISHED = 0.03  # of a return's weight beyond a time-out, from which on it says too little about V_b
@@ -21,17 +24,19 @@ class LogReturns:
     returns: Doubles  # [N]
     known: NDArray[np.bool_]  # [N] whether next to nothing of it lies beyond a time-out; or all, where few are so
 
-    @property
+    @cached_property
     def scale(self) -> tuple[np.float32, ...]:
         """Mean, standard deviation, smallest and largest of those that are known."""
-        seen = self.returns[self.known]
+        seen = self.returns if self.known.all() else self.returns[self.known]
         return tuple(np.float32(v) for v in (seen.mean(), seen.std() or 1.0, seen.min(), seen.max()))
 
     def rows(self, data: Transitions) -> Transitions:
         """The same rows with the standardised return for a reward, and `discount` 0 where it is not known."""
         mean, std, *_ = (float(v) for v in self.scale)
-        scaled, known = ((self.returns - mean) / std).astype(np.float32), self.known.astype(np.float32)
-        reward, discount = jax.device_put((scaled, known))
+        scaled = np.empty(len(self.returns), np.float32)
+        for start in range(0, len(scaled), BLOCK):  # a long log's doubles are not held twice
+            scaled[start : start + BLOCK] = (self.returns[start : start + BLOCK] - mean) / std
+        reward, discount = jax.device_put((scaled, self.known.astype(np.float32)))
         return replace(data, rows=data.rows._replace(reward=reward, discount=discount))
 
 
@@ -40,18 +45,18 @@ def log_returns(dataset: Dataset, gamma: float, horizon: int | None = None) -> L
     if horizon is not None:
         return _next_returns(dataset, gamma, horizon)
     lengths, last = np.diff(dataset.starts), dataset.starts[1:] - 1
-    rewards = dataset.rewards.astype(np.float64)
-    returns, left = np.zeros(len(rewards)), np.zeros(len(rewards))  # `left`: weight of what lies beyond a time-out
+    rewards, returns, known = dataset.rewards, np.zeros(len(dataset)), np.ones(len(dataset), bool)
     cut = ~dataset.terminations[last * (lengths > 0)] & (lengths > 0)
     following = np.where(cut, onwards(dataset, gamma).worth(np.inf), 0.0)  # [E] value after the last step
-    beyond = cut.astype(np.float64)
+    beyond = cut.astype(np.float64)  # [E] weight of what lies beyond a time-out
     for back in range(int(lengths.max(initial=0))):  # all episodes at once, from their ends
         going = lengths > back
         rows = last[going] - back
         following[going] = rewards[rows] + gamma * following[going]
         beyond[going] *= gamma
-        returns[rows], left[rows] = following[going], beyond[going]
-    return LogReturns(returns, _known(left <= UNFINISHED, dataset))
+        returns[rows], known[rows] = following[going], beyond[going] <= UNFINISHED
+    release(rewards)
+    return LogReturns(returns, _known(known, dataset))
 
 
 def _next_returns(dataset: Dataset, gamma: float, horizon: int) -> LogReturns:

@@ -58,7 +58,25 @@ class LoggedOutcomes(Gathered):
 
 
 def number_of(rows: Floats, values: Floats) -> NDArray[np.int64]:
-    """[n] which of the values [C, k] each row [n, k] holds; one that was not looked at counts as its nearest."""
+    """[n] which of the values [C, k] each row [n, k] holds; one that was not looked at counts as its nearest. Most are
+    found by their columns, one after the other: to sort the rows of a long log takes minutes."""
+    found = np.zeros(len(rows), np.int64)  # of the values' first columns, which combination
+    ours, sound = np.zeros(len(values), np.int64), np.ones(len(rows), bool)
+    for column in range(values.shape[1]):
+        kinds, code = np.unique(values[:, column], return_inverse=True)
+        place = np.minimum(np.searchsorted(kinds, rows[:, column]), len(kinds) - 1)
+        sound &= kinds[place] == rows[:, column]
+        kinds, ours = np.unique(ours * len(values) + code, return_inverse=True)
+        found = found * len(values) + place
+        place = np.minimum(np.searchsorted(kinds, found), len(kinds) - 1)
+        sound &= kinds[place] == found
+        found = place
+    found = np.argsort(ours)[found]
+    found[~sound] = _nearest(rows[~sound], values)
+    return found
+
+
+def _nearest(rows: Floats, values: Floats) -> NDArray[np.int64]:
     unique, place = np.unique(rows, axis=0, return_inverse=True)
     ours, theirs = (part.astype(np.float64) - values.mean(axis=0) for part in (unique, values))
     distance = (theirs**2).sum(axis=1) - 2.0 * ours @ theirs.T  # squared, less what all values have in common

@@ -29,7 +29,7 @@ FEW_TOGETHER = 200  # combinations of all such columns, up to which they are one
 ROWS_PER_VALUE = 20  # and each of them must be seen often: so many rows for each
 FEWER = 1 / 3  # ways to change, as a share of the values, below which the choice is among these
 MARGIN = 0.1  # around the logged range, as a share of it
-LOOKED_AT = 100_000  # rows, evenly spaced, by which kinds of columns are told apart in long logs
+LOOKED_AT = 100_000  # rows, spread over the log, by which kinds of columns are told apart in long logs
 
 
 class Choice(NamedTuple):
@@ -109,7 +109,7 @@ class Units:
 
 
 def make_units(dataset: Dataset) -> Units:
-    rows = np.arange(0, len(dataset), max(1, len(dataset) // LOOKED_AT))
+    rows = rows_looked_at(len(dataset))
     goes_on = ~dataset.terminations[rows]
     goes_on = goes_on if goes_on.any() else ~goes_on
     states, following = take(dataset.observations, rows), take(dataset.next_observations, rows)
@@ -142,6 +142,15 @@ def make_units(dataset: Dataset) -> Units:
         tuple(choice.outcomes for choice in choices), moving, whole, tuple(choice.columns for choice in choices),
         tuple(choice.relative for choice in choices), width,
     )  # fmt: skip
+
+
+def rows_looked_at(size: int) -> NDArray[np.int64]:
+    """One of every stretch, anywhere in it: at even distances, all might be the first steps of episodes."""
+    every = max(1, size // LOOKED_AT)
+    first = np.arange(0, size, every)
+    if every == 1:
+        return first
+    return np.minimum(first + np.random.default_rng(0).integers(every, size=len(first)), size - 1)
 
 
 def find_choices(seen: Floats) -> list[Choice]:
