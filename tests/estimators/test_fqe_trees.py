@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ropeval
-from ropeval.data import make_problem, needs
+from ropeval.data import Dataset, make_problem, needs
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
-from ropeval.estimators.fqe_trees import NEEDS, FQETreesConfig, Grower, samples
+from ropeval.estimators.fqe_trees import LEAST_SHARE, NEEDS, FQETreesConfig, Grower, samples, share_of_shift
 from ropeval.estimators.tree_columns import Columns, categorical, distinct, more_than
 from ropeval.evaluation.methods import make_method
 from ropeval.learning.checkpoint import Checkpoint
@@ -195,3 +195,57 @@ def test_a_long_log_of_few_pairs_is_seen_whole(chain_log):
     assert not more_than(10, problem.answers.logged)
     (sample,) = samples(problem, FQETreesConfig(rows=10), Run(member_keys(0, 3), part="fqe-trees"))
     assert len(sample.steps) == len(chain_log)
+
+
+@given(st.floats(-4.0, 0.9), st.floats(0.3, 0.99))
+def test_a_shift_that_overshoots_settles(whole, none):
+    """An error that is multiplied by `none` where nothing is added, and by `whole` < -1 or more where all is: it grows
+    with the whole shift, and with as much of it as is taken it does not."""
+    error, before, taken = 1.0, 0.0, 0.0
+    for _ in range(60):
+        share = share_of_shift(error, before, taken, ends=True)
+        before, taken = error, share * error
+        error *= none + share * (whole - none)
+    assert abs(error) < 0.2
+
+
+def test_how_much_of_a_shift_is_taken():
+    assert share_of_shift(1.0, 0.0, 0.0, ends=True) == 1.0  # the first
+    assert share_of_shift(-1.5, 1.0, 1.0, ends=True) == pytest.approx(0.4)
+    assert share_of_shift(-1.5, 1.0, 1.0, ends=False) == 1.0  # a constant is what is missing
+    assert share_of_shift(-0.2, 1.0, 1.0, ends=True) == 1.0
+    assert share_of_shift(0.9, 1.0, 0.4, ends=True) == pytest.approx(0.4)
+    assert share_of_shift(-9.0, 1.0, 0.5, ends=True) == LEAST_SHARE
+
+
+@pytest.mark.training
+def test_a_policy_that_ends_fewer_episodes_than_the_log_did():
+    """In one state action 0 ends the episode and earns nothing; action 1, one in six, earns 1 and ends one in fifty."""
+    rng, gamma, episodes = np.random.default_rng(0), 0.99, 600
+    lengths, actions, ended = [], [], []
+    for _ in range(episodes):
+        taken = []
+        while True:
+            action = int(rng.random() < 5 / 6)
+            taken.append(action)
+            if rng.random() < (0.02 if action else 1.0):
+                break
+        lengths.append(len(taken))
+        actions += taken
+        ended += [False] * (len(taken) - 1) + [True]
+    size = len(actions)
+    log = Dataset.from_columns(
+        {
+            "observations": np.zeros((size, 1), np.float32),
+            "actions": np.array(actions),
+            "rewards": np.array(actions, np.float32),
+            "terminations": np.array(ended),
+            "truncations": np.zeros(size, bool),
+        }
+    )
+    settings_ = {"fqe-trees": BY_HEART}
+    found = ropeval.evaluate(
+        log, lambda observations: np.ones(len(observations), np.int64), "fqe-trees", gamma=gamma, settings=settings_
+    )
+    goes_on = 1.0 - np.array(ended)[np.array(actions) == 1].mean()
+    assert found.value == pytest.approx(1.0 / (1.0 - gamma * goes_on), rel=0.1)

@@ -27,7 +27,7 @@ class Encoder:
     fit: Callable[[Problem, Any, Run], Encoded]
     summary: str
     before: str = "fqe"  # the estimator that it is usually put before
-    presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # by name; "cpu": the default on one
+    presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # by name; "cpu", "gpu": the default on one
     needs: tuple[Need, ...] = ()  # of the log and the policy: refused, before any work, where it is not there
     check: Callable[[Dataset, Policy], None] | None = None  # refuses what no need can say
     spread: tuple[str, ...] = ()  # fields of which the members of one run may have values of their own

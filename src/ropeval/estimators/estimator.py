@@ -137,7 +137,7 @@ class Estimator:
     estimate: Callable[..., Estimated]  # (problem, config, run), and what `prepare` gave, if there is one
     summary: str
     takes_features: bool  # whether an encoder can stand before it
-    presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # by name; "cpu": the default on one
+    presets: dict[str, dict[str, Any]] = field(default_factory=dict)  # by name; "cpu", "gpu": the default on one
     family: str = OTHERS  # under which `ropeval methods` lists it
     needs: tuple[Need, ...] = ()  # of the log and the policy: refused, before any work, where it is not there
     check: Callable[[Dataset, Policy], None] | None = None  # refuses what no need can say

@@ -1,11 +1,12 @@
 """Fitted Q-evaluation with boosted trees: each iteration fits an ensemble to what the last one says of the next pair.
 
     q_{k+1} = trees fitted to  r + γ·E_{a'~π_e}[ q_k(s', a') ]  over (s, a),    ρ̂(π_e) = E_{s₀, a₀~π_e}[ q_K(s₀, a₀) ]
-    q ← q + c,   c = E_D[ r + γ q(s', a') − q(s, a) ] / E_D[ 1 − γ ]            after every iteration
+    q ← q + αc,  c = E_D[ r + γ q(s', a') − q(s, a) ] / E_D[ 1 − γ ]            after every iteration
 
 Trees take columns as they are: no units, no scaling, and what is a category may be cut anywhere. An iteration alone
 brings q nearer by a factor γ, most slowly in its mean; the shift c puts the mean right at once (aggregation, Bertsekas
-and Castañón 1989) and leaves the fixed point where it is, since there the mean error is zero.
+and Castañón 1989) and leaves the fixed point where it is, since there the mean error is zero. Where it overshoots, less
+of it is taken (`share_of_shift`).
 
 The number of iterations and of trees is fixed. To stop where r + γ q(s', a') − q(s, a) is least on held-out steps is a
 trap: the target moves with q, and the first tree, before anything was bootstrapped, often has the least.
@@ -35,6 +36,8 @@ from ropeval.settings import PartConfig
 
 NEEDS = (package("lightgbm", "trees"),)
 FORGOTTEN = 1e-3
+TURNED = 0.5  # of the last shift, or more, taken back: that was too much of it
+LEAST_SHARE = 0.25  # of a shift; chance alone turns it now and then where little is left to put right
 UNSETTLED = 0.01  # of the estimate, that the last iteration may change
 
 
@@ -93,6 +96,8 @@ class Values(NamedTuple):
     before: Singles  # [M, n] E_{a'~π_e} q(s', a') an iteration ago
     following: Singles  # [M, n] E_{a'~π_e} q(s', a')
     initial: Singles  # [M, E] E_{a~π_e} q(s₀, a)
+    asked: Singles  # [M] c, the shift that would put the mean right
+    taken: Singles  # [M] as much of it as was added
 
 
 class Grower:
@@ -108,7 +113,9 @@ class Grower:
             "num_threads": 1, "deterministic": True, "force_row_wise": True,  # the same bits, however many cores
             "num_leaves": config.leaves, "learning_rate": config.learning_rate, "lambda_l2": config.l2,
             "min_sum_hessian_in_leaf": config.rows_per_leaf - 0.5,  # weights count; a half, so that no tie is rounded
-            "min_data_in_leaf": 1, "min_data_in_bin": 1, "min_data_per_group": 1,  # rows do not: each is a pair
+            # Rows do not: each is a pair. LightGBM tells their number in a leaf by its share of all weights, which is less
+            # than one for a rare pair: asked for one, it would not tell that from the others.
+            "min_data_in_leaf": 0, "min_data_in_bin": 1, "min_data_per_group": 1,
             "feature_pre_filter": False, "cat_l2": config.l2, "cat_smooth": 0.0,
         }  # fmt: skip
         self.rows = lightgbm.Dataset(
@@ -138,6 +145,7 @@ class Member:
     def __init__(self, shared: "Shared", config: FQETreesConfig, sample: Sample):
         self.weights, self.held = sample.weights, np.flatnonzero(sample.weights)
         self.reward, self.discount = shared.reward[sample.steps], shared.discount[sample.steps]  # [n]
+        self.ends = bool((self.discount[self.held] == 0.0).any())
         self.bounds = shared.bounds
         self.columns = shared.columns(sample.steps[self.held])
         self.grower = Grower(self.columns, config, sample.weights[self.held])
@@ -148,11 +156,11 @@ class Member:
         return float((self.weights @ error) / (self.weights @ (1.0 - self.discount)))
 
     def fit(self, following: Singles) -> "Shifted":
-        """q, fitted to what the last one says of the next pairs."""
+        """q, fitted to what the last one says of the next pairs; as yet without a shift."""
         target = self.bounds.cut(self.reward + self.discount * following)
         model = self.grower.fit(target[self.held])
         logged, after = self._spread(self.columns.logged.mean(model)), self._spread(self.columns.following.mean(model))
-        return Shifted(model, self.shift(logged, after), after)
+        return Shifted(model, self.bounds, after, self.shift(logged, after))
 
     def _spread(self, held: Floats) -> Floats:
         """[n], with zeros for what is not held."""
@@ -190,14 +198,37 @@ class Shared(NamedTuple):
 
 
 class Shifted(NamedTuple):
-    """One member's q: trees and what is added to them."""
+    """One member's q: trees and what is added to them, cut to what the rewards allow."""
 
     model: Any
-    shift: float
-    following: Floats  # [n] E_{a'~π_e} of the trees alone, in the next states of the member's steps
+    bounds: Bounds
+    after: Floats  # [n] E_{a'~π_e} of the trees alone, in the next states of the member's steps
+    asked: float
+    taken: float = 0.0
+
+    @property
+    def following(self) -> Singles:
+        return self._value(self.after)
 
     def mean(self, pairs: Distinct) -> Singles:
-        return (pairs.mean(self.model) + self.shift).astype(np.float32)
+        return self._value(pairs.mean(self.model))
+
+    def _value(self, of_trees: Floats) -> Singles:
+        return self.bounds.cut(of_trees + self.taken).astype(np.float32)
+
+
+def share_of_shift(asked: float, before: float, taken: float, ends: bool) -> float:
+    """How much of the shift that is asked for to take, after `taken` of the one `before`.
+
+    Where episodes end, a constant is more than what their last steps need. If π_e ends fewer of them than the log does,
+    the next shift takes back more than was added, and so on: -80 where 0.75 is true. A shift that is asked for in the
+    other direction, and is not much smaller, says by how much the last one was too large. Where nothing `ends`, the
+    whole shift is right.
+    """
+    share = taken / before if before else 1.0
+    if not ends or asked * before >= 0.0 or abs(asked) < TURNED * abs(before):
+        return share
+    return max(LEAST_SHARE, share / (1.0 - asked / before))
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,21 +253,29 @@ def fit_trees(problem: Problem, config: FQETreesConfig, run: Run) -> tuple[Train
     members = [Member(shared, config, sample) for sample in drawn]
     iterations, last = config.iterations_for(problem.gamma), dict[int, Shifted]()
 
-    def one(place: int, following: Singles) -> tuple[Singles, Singles, Singles]:
-        q = last[place] = members[place].fit(following)
-        return following, (q.following + q.shift).astype(np.float32), q.mean(shared.seen.initial)
+    def fit(place: int, following: Singles, taken: float) -> Shifted:
+        last[place] = members[place].fit(following)._replace(taken=taken)
+        return last[place]
+
+    def one(place: int, following: Singles, before: float, taken: float) -> tuple[Any, ...]:
+        q = members[place].fit(following)
+        share = share_of_shift(q.asked, float(before), float(taken), members[place].ends)
+        q = last[place] = q._replace(taken=float(np.float32(share * q.asked)))
+        return following, q.following, q.mean(shared.seen.initial), np.float32(q.asked), np.float32(q.taken)
 
     shape = len(members), len(members[0].weights)
     nothing = np.zeros(shape[1])
     shifts = np.array([member.shift(nothing, nothing) for member in members], np.float32)[:, None]  # of q = 0
     start = np.broadcast_to(shifts, shape)
-    state = Values(start, start, np.broadcast_to(shifts, (shape[0], problem.dataset.num_episodes)))
+    every = np.broadcast_to(shifts, (shape[0], problem.dataset.num_episodes))
+    state = Values(start, start, every, np.zeros(shape[0], np.float32), np.zeros(shape[0], np.float32))
     snapshot = run.checkpoint.load(run.part, state) if run.checkpoint else None
     snapshot = snapshot or Snapshot(state, 0, {}, np.full(len(members), -1))
     with ThreadPoolExecutor(cores()) as pool:
         while snapshot.step < iterations:
-            following = np.asarray(snapshot.state.following)
-            state = Values(*map(np.stack, zip(*pool.map(one, range(len(members)), following), strict=True)))
+            _, following, _, before, taken = map(np.asarray, snapshot.state)
+            found = pool.map(one, range(len(members)), following, before, taken)
+            state = Values(*map(np.stack, zip(*found, strict=True)))
             estimate = run.mean_over_episodes(state.initial.astype(np.float64)).astype(np.float32)
             broken = ~np.isfinite(estimate)
             snapshot = snapshot.extended(state, snapshot.step + 1, {"estimate": estimate}, broken)
@@ -246,7 +285,7 @@ def fit_trees(problem: Problem, config: FQETreesConfig, run: Run) -> tuple[Train
                 run.report(run.part, snapshot.step / iterations)
         final = Values(*map(np.asarray, snapshot.state))
         if not last:  # all iterations were done by an earlier attempt, whose trees are gone
-            list(pool.map(one, range(len(members)), final.before))
+            list(pool.map(fit, range(len(members)), final.before, map(float, final.taken)))
     points = np.arange(1, iterations + 1)
     trained = Trained(run.part, final, points, snapshot.curves, snapshot.diverged_at)
     q = [last[place] for place in range(len(members))]

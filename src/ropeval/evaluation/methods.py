@@ -14,6 +14,7 @@ from ropeval.estimators import ESTIMATORS, Estimator
 from ropeval.evaluation.options import Options, Preset
 from ropeval.plugins import load_methods
 from ropeval.policies import Policy
+from ropeval.runtime import sized_for
 from ropeval.settings import Overrides, PartConfig, make_config
 
 PRESETS: tuple[str, ...] = get_args(Preset)
@@ -122,7 +123,7 @@ def make_method(name: str, overrides: Overrides | None = None, preset: str = "de
     if encoder:
         chosen_parts = {encoder: ENCODERS[encoder]} | chosen_parts
     chosen = overrides or {}
-    sizes = "cpu" if preset == "default" and jax.default_backend() == "cpu" else preset
+    sizes = sized_for(jax.default_backend()) if preset == "default" else preset
     configs = {
         part: make_config(entry.config, part, entry.presets.get(sizes, {}), chosen.get(part, {}))
         for part, entry in chosen_parts.items()
