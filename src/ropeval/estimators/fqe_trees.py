@@ -113,8 +113,8 @@ class Grower:
             "num_threads": 1, "deterministic": True, "force_row_wise": True,  # the same bits, however many cores
             "num_leaves": config.leaves, "learning_rate": config.learning_rate, "lambda_l2": config.l2,
             "min_sum_hessian_in_leaf": config.rows_per_leaf - 0.5,  # weights count; a half, so that no tie is rounded
-            # Rows do not: each is a pair. LightGBM tells their number in a leaf by its share of all weights, which is less
-            # than one for a rare pair: asked for one, it would not tell that from the others.
+            # Rows do not: each is a pair. LightGBM tells their number in a leaf by its share of all weights, less than
+            # one for a rare pair: asked for one, it would not tell that pair from the others.
             "min_data_in_leaf": 0, "min_data_in_bin": 1, "min_data_per_group": 1,
             "feature_pre_filter": False, "cat_l2": config.l2, "cat_smooth": 0.0,
         }  # fmt: skip
