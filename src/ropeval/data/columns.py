@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data.column_files import OFFSET, GrowingFile, Lying
 from ropeval.data.dataset import Dataset, check_same_task, merge_notices
 from ropeval.data.mapping import place_of
 from ropeval.data.probabilities import check_log_probs
@@ -29,7 +30,6 @@ from ropeval.files import UNREADABLE, put_folder, release, scratch_folder, unwri
 FORMAT, VERSION = "ropeval-columns", 1
 INDEX = "columns.json"
 MAX_INDEX = 1 << 24  # bytes; no honest index comes near
-OFFSET = "offset"  # in the index of a folder that is gone with the process: where a column lies in its source
 BLOCK = 1 << 18  # rows looked at, at a time
 DTYPES: dict[str, tuple[str, ...]] = {  # every column, and what it may hold
     "observations": ("float32",),
@@ -81,7 +81,7 @@ class ColumnsWriter:
         self._metadata = dict(metadata or {})
         self._first: Dataset | None = None
         self._names: list[str] = []  # columns that every part has so far
-        self._files: dict[str, _GrowingFile | _Lying] = {}
+        self._files: dict[str, GrowingFile | Lying] = {}
         self._notices: tuple[str, ...] = ()
         self._num_actions: int | None = None
         if self.folder.exists() and not (self.folder.is_dir() and (is_columns(self.folder) or _empty(self.folder))):
@@ -109,13 +109,13 @@ class ColumnsWriter:
             self._num_actions = max(part.num_actions, self._num_actions or 0)
         self._notices = merge_notices([*self._notices, *part.notices])
 
-    def _file(self, name: str, values: NDArray[Any]) -> "_GrowingFile | _Lying":
+    def _file(self, name: str, values: NDArray[Any]) -> "GrowingFile | Lying":
         """Where a column goes on. One that lay in the source so far is written where these values do not."""
         file, place = self._files.get(name), place_of(values) if len(values) else None
         if file is None and place is not None and place.file == self._source:
-            file = _Lying(values, place.offset)
-        elif file is None or (isinstance(file, _Lying) and len(values) and place != (self._source, file.end)):
-            lying, file = file, _GrowingFile(self._temporary / f"{name}.npy", values)
+            file = Lying(values, place.offset)
+        elif file is None or (isinstance(file, Lying) and len(values) and place != (self._source, file.end)):
+            lying, file = file, GrowingFile(self._temporary / f"{name}.npy", values)
             for block in lying.blocks if lying is not None else ():
                 file.append(block)
                 release(block)
@@ -140,7 +140,7 @@ class ColumnsWriter:
         with self._writing():
             for name, file in self._files.items():
                 file.close(self._durable)
-                if name not in self._names and isinstance(file, _GrowingFile):
+                if name not in self._names and isinstance(file, GrowingFile):
                     file.path.unlink()
             about = {
                 "format": FORMAT,
@@ -161,71 +161,6 @@ class ColumnsWriter:
             yield
         except OSError as error:
             raise unwritable(self.folder, error) from error
-
-
-class _GrowingFile:
-    """An `.npy` file whose number of rows is known at the end only; NumPy leaves room for it in the header."""
-
-    def __init__(self, path: Path, like: NDArray[Any]):
-        self.path, self.dtype, self._row, self._rows = path, like.dtype, like.shape[1:], 0
-        self._file = path.open("wb")
-        self.last: Any = None  # row written
-        self._header()
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self._rows, *self._row)
-
-    @property
-    def declared(self) -> dict[str, Any]:
-        return {"shape": self.shape, "dtype": str(self.dtype)}
-
-    def append(self, values: NDArray[Any]) -> None:
-        if len(values):
-            block = np.ascontiguousarray(values, self.dtype)
-            self._file.write(block.reshape(-1).view(np.uint8).data)  # `tofile` would not notice that the disk is full
-            self._rows, self.last = self._rows + len(values), values[-1]
-
-    def close(self, durable: bool) -> None:
-        self._file.seek(0)
-        self._header()
-        self._file.flush()
-        if durable:
-            os.fsync(self._file.fileno())
-        self._file.close()
-
-    def _header(self) -> None:
-        description = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": self.shape}
-        np.lib.format.write_array_header_1_0(self._file, description)
-
-
-class _Lying:
-    """A column that lies in the source in one piece, so far."""
-
-    last: Any = None  # row; nobody asks: only the starts of episodes are counted on, and those are never there
-
-    def __init__(self, like: NDArray[Any], offset: int):
-        self.blocks: list[NDArray[Any]] = []
-        self._like, self._offset = like, offset
-
-    @property
-    def _rows(self) -> int:
-        return sum(map(len, self.blocks))
-
-    @property
-    def end(self) -> int:
-        """Where the next row must lie."""
-        return self._offset + sum(block.nbytes for block in self.blocks)
-
-    @property
-    def declared(self) -> dict[str, Any]:
-        return {"shape": (self._rows, *self._like.shape[1:]), "dtype": str(self._like.dtype), OFFSET: self._offset}
-
-    def append(self, values: NDArray[Any]) -> None:
-        self.blocks.append(values)
-
-    def close(self, durable: bool) -> None:
-        pass
 
 
 def _empty(folder: Path) -> bool:
