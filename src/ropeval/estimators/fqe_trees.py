@@ -253,10 +253,6 @@ def fit_trees(problem: Problem, config: FQETreesConfig, run: Run) -> tuple[Train
     members = [Member(shared, config, sample) for sample in drawn]
     iterations, last = config.iterations_for(problem.gamma), dict[int, Shifted]()
 
-    def fit(place: int, following: Singles, taken: float) -> Shifted:
-        last[place] = members[place].fit(following)._replace(taken=taken)
-        return last[place]
-
     def one(place: int, following: Singles, before: float, taken: float) -> tuple[Any, ...]:
         q = members[place].fit(following)
         share = share_of_shift(q.asked, float(before), float(taken), members[place].ends)
@@ -285,7 +281,8 @@ def fit_trees(problem: Problem, config: FQETreesConfig, run: Run) -> tuple[Train
                 run.report(run.part, snapshot.step / iterations)
         final = Values(*map(np.asarray, snapshot.state))
         if not last:  # all iterations were done by an earlier attempt, whose trees are gone
-            list(pool.map(fit, range(len(members)), final.before, map(float, final.taken)))
+            again = zip(pool.map(Member.fit, members, final.before), final.taken, strict=True)
+            last = {place: q._replace(taken=float(taken)) for place, (q, taken) in enumerate(again)}
     points = np.arange(1, iterations + 1)
     trained = Trained(run.part, final, points, snapshot.curves, snapshot.diverged_at)
     q = [last[place] for place in range(len(members))]

@@ -11,12 +11,12 @@ from jax import Array
 
 from ropeval.arrays import Floats, Singles
 from ropeval.data import Transitions
+from ropeval.estimators.few_pairs import SAME, few_pairs
 from ropeval.runtime import float64
 
 GLANCED = 1000  # rows whose distances set the width of the kernel
 LOOKED_AT = 4096  # rows whose pairs are counted at a time
 MOST_CELLS = 300  # pairs in a table
-SAME = 1e-9  # two pairs whose projections lie nearer are one
 
 
 class Basis(Protocol):
@@ -68,14 +68,10 @@ class RandomFeatures:
 
 def table(transitions: Transitions) -> Table | None:
     """Of all pairs that the log or the policy knows; None where they are too many."""
-    direction, known = np.random.default_rng(0).standard_normal(transitions.dim), np.zeros(0)
     blocks = transitions.blocks([*range(0, transitions.size, LOOKED_AT), transitions.size])
-    for x in chain([transitions.initial_block()], (part for rows in blocks for part in rows[:2])):
-        known = np.unique(np.concatenate([known, (x.astype(np.float64) @ direction).ravel()]))
-        known = known[np.append(True, np.diff(known) > SAME)]
-        if len(known) > MOST_CELLS:
-            return None
-    return Table(direction, (known[1:] + known[:-1]) / 2.0)
+    every = chain([transitions.initial_block()], (part for rows in blocks for part in rows[:2]))
+    few = few_pairs(every, transitions.dim, MOST_CELLS)
+    return None if few is None else Table(few.direction, (few.known[1:] + few.known[:-1]) / 2.0)
 
 
 def random_features(

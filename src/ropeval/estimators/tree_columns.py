@@ -8,6 +8,7 @@ from jaxtyping import Float
 from ropeval.arrays import Floats, Integers, Singles
 from ropeval.data import Dataset, expected
 from ropeval.data.streaming import Pairs
+from ropeval.estimators.few_pairs import few_pairs
 
 LOOKED_AT = 16_384  # pairs that are counted at a time
 
@@ -52,14 +53,9 @@ def distinct(pairs: Pairs, weight: Any = None, steps: slice | Integers = slice(N
 
 
 def more_than(most: int, pairs: Pairs) -> bool:
-    """Whether there are more different ones. A random projection tells them apart."""
-    direction, known = np.random.default_rng(0).standard_normal(pairs.shape[-1]), np.zeros(0)
-    for first in range(0, len(pairs), LOOKED_AT):
-        projected = pairs[first : first + LOOKED_AT].astype(np.float64) @ direction
-        known = np.union1d(known, projected.round(9))
-        if len(known) > most:
-            return True
-    return False
+    """Whether there are more different ones."""
+    blocks = (pairs[first : first + LOOKED_AT] for first in range(0, len(pairs), LOOKED_AT))
+    return few_pairs(blocks, pairs.shape[-1], most) is None
 
 
 def categorical(data: Dataset, most: int) -> list[int]:
