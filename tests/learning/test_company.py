@@ -1,29 +1,20 @@
 """Threads whose work is done together: everyone waits for everyone who is still there."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import current_thread
+from functools import partial
+from threading import Lock, current_thread
 from time import sleep
 
 import pytest
 
-from ropeval.learning.company import Company
-
-WAIT = 20.0  # seconds; nobody should need them
+from ropeval.learning.company import in_company as all_in_company
 
 
 def together(works):
     return [(work, tuple(works), current_thread().name) for work in works]
 
 
-def in_company(size, one):
-    company = Company(size)
-
-    def seated(place):
-        with company.seat(place) as seat:
-            return one(place, seat)
-
-    with ThreadPoolExecutor(size) as pool:
-        return [future.result(WAIT) for future in [pool.submit(seated, place) for place in range(size)]]
+def in_company(size, one, at_once=None):
+    return all_in_company([partial(one, place) for place in range(size)], at_once)
 
 
 def test_all_work_is_done_at_once_in_the_order_of_places():
@@ -73,3 +64,40 @@ def test_what_goes_wrong_is_raised_everywhere_and_the_next_work_is_done():
 
 def test_alone_it_is_done_at_once():
     assert in_company(1, lambda place, seat: seat.meet("work", together)[0]) == ["work"]
+
+
+def test_who_leaves_because_something_went_wrong_takes_all_with_it():
+    """Nobody goes on in a smaller company; what was done together before stays."""
+    found = []
+
+    def one(place, seat):
+        found.append(seat.meet(place, together)[1])
+        if place == 1:
+            raise ValueError("broken")
+        found.append(seat.meet(place, together)[1])
+
+    with pytest.raises(ValueError, match="broken"):
+        in_company(3, one)
+    assert found == [(0, 1, 2)] * 3
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_who_waits_for_company_leaves_its_room_to_another_one(at_once):
+    lock, here, most = Lock(), set(), []
+
+    def one(place, seat):
+        def work():
+            with lock:
+                here.add(place)
+                most.append(len(here))
+            sleep(0.01)
+            with lock:
+                here.remove(place)
+
+        work()
+        found = seat.meet(place, together)[1]
+        work()
+        return found
+
+    assert in_company(4, one, at_once) == [(0, 1, 2, 3)] * 4
+    assert max(most) == at_once

@@ -1,7 +1,7 @@
 """The training loop: bits that do not depend on chunks, members, arrangement or interruptions."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from unittest.mock import Mock
 
 import jax
@@ -14,7 +14,7 @@ from ropeval.encoders import ENCODERS
 from ropeval.estimators import ESTIMATORS, fqe
 from ropeval.learning import arrangements, engine
 from ropeval.learning.checkpoint import Checkpoint
-from ropeval.learning.company import Company
+from ropeval.learning.company import in_company
 from ropeval.learning.engine import Learner, Run, keys_for, member_keys, train
 from ropeval.learning.resample import Resamples
 from tests.learning.small import DRAWS, EPISODES, FQE, ROPE, lq_problem
@@ -149,18 +149,15 @@ class TestSeveralPoliciesTogether:
     @staticmethod
     def fitted(problems, method, run):
         """Every problem in a thread of its own, with its own run."""
-        company = Company(len(problems))
 
-        def one(place):
-            with company.seat(place) as seat:
-                own = replace(run(place), arrangement="vectorised", seat=seat)
-                problem = problems[place]
-                if method == "rope":
-                    problem = replace(problem, features=ENCODERS["rope"](problem, ROPE, own).transitions)
-                return ESTIMATORS["fqe"](problem, FQE, own)
+        def one(place, seat):
+            own = replace(run(place), arrangement="vectorised", seat=seat)
+            problem = problems[place]
+            if method == "rope":
+                problem = replace(problem, features=ENCODERS["rope"](problem, ROPE, own).transitions)
+            return ESTIMATORS["fqe"](problem, FQE, own)
 
-        with ThreadPoolExecutor(len(problems)) as pool:
-            return list(pool.map(one, range(len(problems))))
+        return in_company([partial(one, place) for place in range(len(problems))])
 
     @pytest.mark.parametrize("method", ["fqe", "rope"])
     def test_they_agree_with_each_alone(self, problems, method):
@@ -186,17 +183,22 @@ class TestSeveralPoliciesTogether:
         assert transitions.rows.x is problems[0].transitions.rows.x
         assert transitions.rows.next_x.shape[0] == 3
 
-    def test_one_with_other_draws_or_further_on_trains_by_itself(self, problems, tmp_path):
-        """The first has half of its training behind it, the last draws another number of actions."""
-        halfway = FQE.model_copy(update={"steps": 30})
-        checkpoints = [Checkpoint(tmp_path / str(place), "x") for place in range(3)]
-        ESTIMATORS["fqe"](problems[0], halfway, Run(member_keys(0, 2), checkpoint=checkpoints[0]))
-        lq = LinearQuadratic()
-        others = [*problems[:2], problems[0].log.problem(lq.policy(0.7), draws=5)]
-        found = self.fitted(others, "fqe", lambda place: Run(member_keys(0, 2), checkpoint=checkpoints[place]))
+    def test_one_with_other_draws_trains_by_itself(self, problems):
+        others = [*problems[:2], problems[0].log.problem(LinearQuadratic().policy(0.7), draws=5)]
+        found = self.fitted(others, "fqe", lambda place: Run(member_keys(0, 2)))
         for problem, one in zip(others, found, strict=True):
             (alone,) = self.fitted([problem], "fqe", lambda place: Run(member_keys(0, 2)))
             np.testing.assert_allclose(one.values, alone.values, rtol=2e-3, atol=2e-3)
+
+    def test_where_one_is_further_than_the_others_all_begin_anew(self, problems, tmp_path):
+        """As when a kill came between two checkpoints: on its own it would round otherwise."""
+        halfway = FQE.model_copy(update={"steps": 30})
+        checkpoints = [Checkpoint(tmp_path / str(place), "x") for place in range(3)]
+        ESTIMATORS["fqe"](problems[0], halfway, Run(member_keys(0, 2), checkpoint=checkpoints[0]))
+        whole = self.fitted(problems, "fqe", lambda place: Run(member_keys(0, 2)))
+        found = self.fitted(problems, "fqe", lambda place: Run(member_keys(0, 2), checkpoint=checkpoints[place]))
+        for one, other in zip(found, whole, strict=True):
+            np.testing.assert_array_equal(one.values, other.values)
 
     def test_interrupted_together_they_go_on_to_the_same_bits(self, problems, tmp_path):
         def run(place, report=None):

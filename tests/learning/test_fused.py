@@ -140,10 +140,12 @@ def test_what_a_device_says_of_itself(words, number):
 
 
 def test_kernels_are_made_for_a_gpu_on_a_machine_without_one(monkeypatch):
-    """What Triton has no word for would show here; newer versions of JAX ask a real one first."""
+    """Members of several policies in one program. What Triton has no word for would show here; newer versions of JAX ask
+    a real one first."""
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    weights, x = network(23, 256, 1, 2), jnp.ones((2, TILE, 23))
-    traced = jax.jit(jax.vmap(jax.grad(squares(two_hidden)))).trace(weights, x)
+    weights, x = network(23, 256, 1, 2), jnp.ones((3, 2, TILE, 23))
+    of_policies = jax.tree.map(lambda leaf: jnp.stack([leaf] * 3), weights)
+    traced = jax.jit(jax.vmap(jax.vmap(jax.grad(squares(two_hidden))))).trace(of_policies, x)
     try:
         text = traced.lower(lowering_platforms=("cuda",)).as_text()
     except RuntimeError as refused:

@@ -154,6 +154,11 @@ class PolicyAnswers:
     exact: bool  # all that there are
     held: bool  # in memory
 
+    @property
+    def asked_bytes(self) -> int:
+        """Of what the policy does in the states of the log."""
+        return self.count * max(1, self.log.dataset.actions.nbytes)
+
     def room_for(self, most: int) -> int:
         """How many such problems can be held together: at least this one, and at most so many."""
         shape = self.logged.shape

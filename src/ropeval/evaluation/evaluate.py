@@ -30,6 +30,7 @@ from ropeval.evaluation.verdict.signs import read_signs
 from ropeval.evaluation.verdict.verdict import give_verdicts
 from ropeval.evaluation.versus_log import compare_with_log, logged_returns
 from ropeval.learning.checkpoint import Checkpoint
+from ropeval.learning.company import Seat
 from ropeval.learning.engine import Aside, Run, member_keys
 from ropeval.learning.resample import Resamples
 from ropeval.notebook import progress_bar
@@ -89,6 +90,7 @@ def answer(
     checkpoints: Path | None = None,
     shared: Path | None = None,
     aside: Aside | None = None,
+    seat: Seat | None = None,
     alone: bool = False,
 ) -> Estimate:
     """One estimate for a problem that is laid out already, so that several methods can share it, and `covered`.
@@ -96,6 +98,7 @@ def answer(
     checkpoints   where training is saved, of this question alone, and
     shared        what is prepared once for all policies of the log; None: there, too
     aside         a thread that may compile what comes next, if one is to spare
+    seat          among other policies, with which it trains together
     alone         no other policy is judged: its verdict needs something else to measure lengths by
     """
     method.check(problem.dataset, problem.policy)
@@ -111,7 +114,7 @@ def answer(
         **method.describe(),
     }
     checkpoint = Checkpoint(checkpoints, _fingerprint(problem, method.name, config)) if checkpoints else None
-    run = replace(make_run(problem.log, options, report, checkpoint, shared), aside=aside)
+    run = replace(make_run(problem.log, options, report, checkpoint, shared), aside=aside, seat=seat)
 
     raw, fitted = problem, fit(problem, method, run)
     problem, estimated, trained = fitted.problem, fitted.estimated, fitted.trained

@@ -5,7 +5,7 @@ Nothing is lost when the work is interrupted: `result_folder.py` says how.
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -17,6 +17,7 @@ from ropeval.cluster import Cluster
 from ropeval.data import Dataset, Log, Problem
 from ropeval.data.horizon import horizon_note, resolved_horizon
 from ropeval.data.numbered import numbered_states, numbers_note
+from ropeval.data.problem import PolicyAnswers
 from ropeval.errors import UserError
 from ropeval.estimators import ESTIMATORS
 from ropeval.evaluation import coverage
@@ -35,6 +36,7 @@ from ropeval.evaluation.tune import tune, with_settings
 from ropeval.evaluation.verdict.verdict import give_verdicts
 from ropeval.files import write_text
 from ropeval.learning.checkpoint import Checkpoint
+from ropeval.learning.company import Seat, in_company
 from ropeval.learning.engine import Aside
 from ropeval.policies import Policy
 from ropeval.policies.policy import draw_actions
@@ -42,6 +44,8 @@ from ropeval.runtime import sized_for
 from ropeval.version import __version__
 
 ABREAST = 4  # policies that a lane works on, at most
+COMPANY = 32  # policies that train together, at most,
+ANSWERED = 2 << 30  # and bytes of their actions in the log's states, which stay in memory until all have trained
 PROBED = 256  # logged states whose actions stand for a policy that has no hash
 ABSORBED = {"method", "preset", "steps", "minutes", "settings", "columns"}  # told by methods and hashes
 
@@ -151,15 +155,30 @@ class Session:
         room for, up to a few."""
         if any(self.methods[which].encoder is not None for which in lane):
             return 1
-        asked = (log.problem(p, self.options.seed, self.options.draws).answers for p in self.policies)
-        return min(answers.room_for(ABREAST) for answers in asked)
+        return min(answers.room_for(ABREAST) for answers in self._asked(log))
+
+    def companies(self, log: Log, lane: Sequence[int]) -> list[list[int]]:
+        """The policies, by their places, in lists that train together, since a few members alone leave most of an
+        accelerator idle; each on its own where nothing is gained by it. Who is in a list does not depend on what is
+        answered already: a resumed run rounds as one that was never interrupted."""
+        places = range(len(self.policies))
+        alone = self.options.tune or len(jax.devices()) > 1 or sized_for(jax.default_backend()) == "cpu"
+        if alone or any(self.methods[which].prepares or self.methods[which].encoder for which in lane):
+            return [[place] for place in places]
+        # Each is held twice, alone and beside the others, and two companies are at work at a time.
+        room = min(min(a.room_for(4 * COMPANY) // 4, ANSWERED // a.asked_bytes) for a in self._asked(log))
+        return [list(places[first : first + max(1, room)]) for first in places[:: max(1, room)]]
+
+    def _asked(self, log: Log) -> Iterator[PolicyAnswers]:
+        return (log.problem(p, self.options.seed, self.options.draws).answers for p in self.policies)
 
 
 def run_session(
     session: Session, folder: ResultFolder, report: Report | None = None, cluster: Cluster | None = None
 ) -> list[Estimate]:
     """Answer every question, inside `folder.writing(session.about())`. `folder.write` then puts them in their place.
-    The answers are the same, whether they come from this machine or from a cluster."""
+    The answers are the same, whether they come from this machine or from a cluster; but on an accelerator policies
+    train together here, and apart there, which rounds otherwise."""
     if folder.answered:
         return folder.results()
     if cluster is None:
@@ -171,16 +190,40 @@ def run_session(
 
 
 def _answer_here(session: Session, folder: ResultFolder, report: Report | None) -> list[Estimate]:
-    log, lanes = session.log, session.lanes()  # what is made of the log alone is made once, whoever needs it first
-    places = range(len(session.policies))
-    work = [[partial(_answer_policy, session, folder, log, lane, place) for place in places] for lane in lanes]
-    if len(lanes) > 1:
-        names = [", ".join(session.methods[which].name for which in lane) for lane in lanes]
-        at_once = [session.at_once(log, lane) for lane in lanes]
-        found = side_by_side([Lane(*each) for each in zip(names, at_once, work, strict=True)], report)
+    log = session.log  # what is made of it alone is made once, whoever needs it first
+    lanes = [_lane(session, folder, log, lane) for lane in session.lanes()]
+    if len(lanes) > 1 or len(lanes[0].work) < len(session.policies):
+        found = side_by_side(lanes, report)
     else:
-        found = dict(one for answer_one in work[0] for one in answer_one(report))
+        found = dict(one for answer_one in lanes[0].work for one in answer_one(report, None))
     return [found[number] for number in sorted(found)]
+
+
+def _lane(session: Session, folder: ResultFolder, log: Log, lane: Sequence[int]) -> Lane:
+    name = ", ".join(session.methods[which].name for which in lane)
+    abreast, companies = session.at_once(log, lane), session.companies(log, lane)
+    at_once = abreast if len(companies) == len(session.policies) else min(2, len(companies))
+    each = max(1, abreast // at_once)
+    return Lane(
+        name, at_once, [partial(_answer_company, session, folder, log, lane, places, each) for places in companies]
+    )
+
+
+def _answer_company(
+    session: Session,
+    folder: ResultFolder,
+    log: Log,
+    lane: Sequence[int],
+    places: Sequence[int],
+    at_once: int,
+    report: Report | None,
+    aside: Aside | None,
+) -> Answers:
+    """Some policies by the methods of a lane. Where they train together, all do so again if one was not answered."""
+    numbers = [place * len(session.methods) + which for place in places for which in lane]
+    again = len(places) > 1 and any(folder.kept_estimate(number) is None for number in numbers)
+    one = partial(_answer_policy, session, folder, log, lane, report, aside, again)
+    return [found for own in in_company([partial(one, place) for place in places], at_once) for found in own]
 
 
 def _answer_policy(
@@ -188,9 +231,11 @@ def _answer_policy(
     folder: ResultFolder,
     log: Log,
     lane: Sequence[int],
+    report: Report | None,
+    aside: Aside | None,
+    again: bool,
     place: int,
-    report: Report | None = None,
-    aside: Aside | None = None,
+    seat: Seat,
 ) -> Answers:
     """One policy by the methods of a lane. Its arrays go with it: those of all policies need not fit into memory."""
     problem = log.problem(session.policies[place], session.options.seed, session.options.draws)
@@ -198,7 +243,7 @@ def _answer_policy(
     found: Answers = []
     for which in lane:
         method, number = session.methods[which], place * len(session.methods) + which
-        estimate = folder.kept_estimate(number)
+        estimate = None if again else folder.kept_estimate(number)
         if estimate is None:
             estimate = answer(
                 problem,
@@ -209,6 +254,7 @@ def _answer_policy(
                 checkpoints=folder.work / str(number),
                 shared=folder.shared,
                 aside=aside,
+                seat=seat,
                 alone=session.alone,
             )
             folder.keep_estimate(number, estimate)

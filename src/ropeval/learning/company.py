@@ -1,8 +1,9 @@
 """Threads that come to the same work at about the same time, and have it done together."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from threading import Condition
+from threading import Condition, Semaphore
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -10,14 +11,33 @@ Work = TypeVar("Work")
 Done = TypeVar("Done")
 
 
+def in_company(work: Sequence[Callable[["Seat"], Done]], at_once: int | None = None) -> list[Done]:
+    """Each piece of work in a thread of its own, all of them in one company; what one of them raises, all raise.
+
+    at_once   how many are at work on their own (None: all); who waits for company leaves its room to another one
+    """
+    company = Company(len(work), at_once)
+
+    def seated(place: int) -> Done:
+        with company.seat(place) as seat:
+            return work[place](seat)
+
+    if len(work) == 1:
+        return [seated(0)]
+    with ThreadPoolExecutor(len(work), "in company") as pool:
+        return list(pool.map(seated, range(len(work))))
+
+
 class Company:
     """Whoever brings work waits until everyone who is still there has brought some; one of them then does it all. The
     same company always comes together in the same way, whichever thread is the fastest."""
 
-    def __init__(self, size: int):
+    def __init__(self, size: int, at_once: int | None = None):
+        self.rooms = Semaphore(at_once or size)
         self._here = set(range(size))
         self._brought: dict[int, Any] = {}
         self._done: dict[int, Any] = {}
+        self._broken: BaseException | None = None
         self._changed = Condition()
 
     def seat(self, place: int) -> "Seat":
@@ -29,7 +49,9 @@ class Company:
         with self._changed:
             self._brought[place] = work
             self._changed.notify_all()
-            self._changed.wait_for(lambda: place in self._done or self._leads(place))
+            self._changed.wait_for(lambda: self._broken or place in self._done or self._leads(place))
+            if self._broken and place not in self._done:
+                raise self._broken
             together = sorted(self._brought.items()) if place not in self._done else []
         if together:
             places, works = zip(*together, strict=True)
@@ -46,9 +68,12 @@ class Company:
             raise mine.error
         return mine
 
-    def leave(self, place: int) -> None:
+    def leave(self, place: int, because: BaseException | None = None) -> None:
+        """Others go on without it; but where it left because something went wrong, a smaller company would come to
+        something else, and so nobody goes on."""
         with self._changed:
             self._here.discard(place)
+            self._broken = self._broken or because
             self._changed.notify_all()
 
     def _leads(self, place: int) -> bool:
@@ -63,12 +88,21 @@ class Seat(AbstractContextManager["Seat"]):
         self._company, self._place = company, place
 
     def meet(self, work: Work, do: Callable[[Sequence[Work]], Sequence[Done]]) -> Done:
-        return self._company.meet(self._place, work, do)
+        self._company.rooms.release()
+        try:
+            return self._company.meet(self._place, work, do)
+        finally:
+            self._company.rooms.acquire()
+
+    def __enter__(self) -> "Seat":
+        self._company.rooms.acquire()
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._company.leave(self._place)
+        self._company.rooms.release()
+        self._company.leave(self._place, error)
 
 
 class _Raised:

@@ -201,20 +201,21 @@ class Order(NamedTuple):
 
 def _train_all(orders: Sequence[Order]) -> list[Trained]:
     """Those that one program can train, together; the others one after the other."""
-    begun = [order.begun() for order in orders]
     groups: dict[Hashable, list[int]] = {}
-    for place, (order, snapshot) in enumerate(zip(orders, begun, strict=True)):
-        alike = (order.program, snapshot.step if snapshot else 0) if order.joins else place
-        groups.setdefault(alike, []).append(place)
+    for place, order in enumerate(orders):
+        groups.setdefault(order.program if order.joins else place, []).append(place)
     trained: dict[int, Trained] = {}
     for places in groups.values():
-        found = _train_as_one([orders[place] for place in places], [begun[place] for place in places])
-        trained |= dict(zip(places, found, strict=True))
+        trained |= dict(zip(places, _train_as_one([orders[place] for place in places]), strict=True))
     return [trained[place] for place in range(len(orders))]
 
 
-def _train_as_one(orders: Sequence[Order], begun: Sequence[Snapshot | None]) -> list[Trained]:
-    """Orders of one program that are equally far."""
+def _train_as_one(orders: Sequence[Order]) -> list[Trained]:
+    """Orders of one program. Where an earlier attempt left some of them further than others, all begin anew: apart they
+    would round otherwise."""
+    begun = [order.begun() for order in orders]
+    if len({snapshot.step if snapshot else 0 for snapshot in begun}) > 1:
+        begun = [None] * len(orders)
     arrange = orders[0].arranged() if len(orders) == 1 else Together([order.given for order in orders])
     earlier = [snapshot for snapshot in begun if snapshot is not None]
     state = arrange.unstack([snapshot.state for snapshot in earlier]) if earlier else arrange.init()

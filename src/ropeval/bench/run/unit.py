@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,7 @@ from ropeval.evaluation.fit import fit
 from ropeval.evaluation.methods import Method
 from ropeval.interrupts import stop_if_pressed
 from ropeval.learning.checkpoint import Checkpoint
-from ropeval.learning.company import Company, Seat
+from ropeval.learning.company import Seat, in_company
 from ropeval.learning.engine import Run, Trained, member_keys
 from ropeval.learning.resample import Resamples
 from ropeval.provenance import commit
@@ -94,21 +93,16 @@ def _at_once(study: Study, unit: Unit, method: Method, problems: Problems) -> in
 
 
 def _side_by_side(judge: Callable[[str, Seat], Judged], policies: Sequence[str]) -> list[Judged | Failed]:
-    """Each in a thread of its own, where there are several."""
-    company = Company(len(policies))
+    """Each on its own: one that fails does not stop the others."""
 
-    def one(place: int) -> Judged | Failed:
-        with company.seat(place) as seat:
-            try:
-                return judge(policies[place], seat)
-            except Exception as error:
-                stop_if_pressed()  # to be interrupted is no failure
-                return Failed.because(error)
+    def one(policy: str, seat: Seat) -> Judged | Failed:
+        try:
+            return judge(policy, seat)
+        except Exception as error:
+            stop_if_pressed()  # to be interrupted is no failure
+            return Failed.because(error)
 
-    if len(policies) == 1:
-        return [one(0)]
-    with ThreadPoolExecutor(len(policies), "policy") as pool:
-        return list(pool.map(one, range(len(policies))))
+    return in_company([partial(one, policy) for policy in policies])
 
 
 def _judge(
