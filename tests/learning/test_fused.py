@@ -140,7 +140,7 @@ def test_what_a_device_says_of_itself(words, number):
 
 
 def test_kernels_are_made_for_a_gpu_on_a_machine_without_one(monkeypatch):
-    """Members of several policies in one program. What Triton has no word for would show here; newer JAX asks a real one
+    """Members of several policies. What Triton has no word for would show here; newer versions of JAX ask a real one
     first."""
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     weights, x = network(23, 256, 1, 2), jnp.ones((3, 2, TILE, 23))
