@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ropeval.data import Dataset
-from ropeval.data.checked_columns import PIECE, _without
+from ropeval.data.checked_columns import PIECE, _moved_up, _without
 from ropeval.errors import UserError
 
 
@@ -91,6 +91,11 @@ def test_rows_are_dropped_alike_in_pieces_and_one_by_one(lost):
     kept, lost = np.delete(rows, lost), np.array(lost, np.int64)
     np.testing.assert_array_equal(_without(rows, lost), kept)
     np.testing.assert_array_equal(_without(rows, lost, shift=1), np.minimum(kept + 1, rows[-1]))
+    theirs = rows.view()
+    theirs.flags.writeable = False
+    np.testing.assert_array_equal(_moved_up(theirs, lost), kept)
+    np.testing.assert_array_equal(rows, np.arange(len(rows)))
+    np.testing.assert_array_equal(_moved_up(rows, lost), kept)
 
 
 def test_columns_are_copied_unless_they_are_given_away(columns):

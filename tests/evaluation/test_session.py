@@ -94,7 +94,7 @@ def test_a_run_is_answered_and_read_back(tmp_path):
     assert [c.policy for c in folder.trust().coverage] == [session.policies[0].name]
 
 
-LEARNED = {
+LEARNED: dict[str, Any] = {
     "method": ("mean-return", "fqe-clip", "world"),
     "members": 2,
     "settings": {

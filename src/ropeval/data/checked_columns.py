@@ -1,5 +1,6 @@
 """The columns of a log, held to what a log must be, its rows in order of episodes: what a `Dataset` is made of."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -88,12 +89,24 @@ def _add_successors(rows: Columns, starts: NDArray[Any], notices: list[str]) -> 
             "successor is not in the log (give next_observations to keep them)"
         )
         for key in rows:
-            rows[key] = _without(rows[key], lost)
+            rows[key] = _moved_up(rows[key], lost)
         starts = np.append(starts[:-1] - before, steps - len(lost))
         cut = starts[1:][~ended & (np.diff(starts) > 0)] - 1  # where these episodes now end
         rows["truncations"][cut] = True
     rows["next_observations"] = successors
     return starts
+
+
+def _moved_up(array: NDArray[Any], lost: NDArray[np.int64]) -> NDArray[Any]:
+    """Without some rows, in its own memory where that is ours and pieces are long: new memory costs more."""
+    if not array.flags.writeable or len(lost) * PIECE > len(array):
+        return _without(array, lost)
+    place = int(lost[0]) if len(lost) else len(array)
+    for first, end in pairwise([*(lost + 1).tolist(), len(array) + 1]):
+        rows = array[first : end - 1]
+        array[place : place + len(rows)] = rows  # NumPy sees that they overlap
+        place += len(rows)
+    return array[:place]
 
 
 def _without(array: NDArray[Any], lost: NDArray[np.int64], shift: int = 0) -> NDArray[Any]:
