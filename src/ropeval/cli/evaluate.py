@@ -1,6 +1,7 @@
 """`ropeval evaluate`: what would these policies earn?"""
 
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -153,6 +154,7 @@ def answer(
         if cluster is None and expected.total >= WORTH_SAYING:  # a forecast is about this machine
             stderr().print(str(expected), highlight=False, markup=False)
     with folder.writing(session.about(), resume, overwrite):
+        Thread(target=_get_ready_to_draw).start()
         with (
             interruptible(f"the same command with --out {out} --resume"),
             questions_progress(session.questions, stderr()) as report,
@@ -173,6 +175,14 @@ def answer(
     if not as_json:
         with heard_or_not():
             say(f"written to {out}: {', '.join(folder.written)}")
+
+
+def _get_ready_to_draw() -> None:
+    """A second or more of imports, while what takes long is at work."""
+    import matplotlib.backends.backend_agg
+    import matplotlib.figure  # noqa: F401
+
+    import ropeval.report.run_page  # noqa: F401
 
 
 def keep(results: "list[Estimate]", ranking: "list[Ranking]", folder: "ResultFolder", truth: "Truth | None") -> None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
@@ -62,7 +63,12 @@ class Table:
 
     def numeric(self, column: int) -> bool:
         """Whether the column is set to the right."""
-        if self.left is not None:
-            return column >= self.left
-        cells = [row[column].value for row in self.cells() if column < len(row) and row[column].value is not None]
-        return bool(cells) and all(isinstance(value, int | float) for value in cells)
+        return column >= self.left if self.left is not None else self._of_numbers[column]
+
+    @cached_property
+    def _of_numbers(self) -> list[bool]:
+        """Of every column. Whoever sets the table asks about each cell."""
+        rows = self.cells()
+        known = [[row[i].value for row in rows if i < len(row)] for i in range(len(self.columns))]
+        said = [[value for value in column if value is not None] for column in known]
+        return [bool(column) and all(isinstance(value, int | float) for value in column) for column in said]
