@@ -69,9 +69,6 @@ def _estimate(row: Mapping[str, Any]) -> Estimate:
     signs = extras.get("signs", {})
     if "support" in signs:  # in an earlier row the log's returns up to cuts stood in the place of V_b
         signs["moved"] = abs(row["estimate"] - extras["log_value"]) / signs["scale"]
-    if "support" in signs and "differ" not in signs:  # likewise: the truth about actions at random stands in
-        lie = (row["estimate"], extras["log_value"], row["random_discounted"])
-        signs["differ"] = (max(lie) - min(lie)) / signs["scale"]
     nothing: dict[str, Any] = dict.fromkeys(("interval", "lowest", "highest"))
     nothing |= {"members": [], "diverged": [], "warnings": [], "config": {}}
     return Estimate(

@@ -81,6 +81,18 @@ def test_who_leaves_because_something_went_wrong_takes_all_with_it():
     assert found == [(0, 1, 2)] * 3
 
 
+def test_who_has_not_begun_when_something_went_wrong_does_not_begin():
+    begun = []
+
+    def one(place, seat):
+        begun.append(place)
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        in_company(3, one, at_once=1)
+    assert len(begun) == 1
+
+
 @pytest.mark.parametrize("at_once", [1, 2])
 def test_who_waits_for_company_leaves_its_room_to_another_one(at_once):
     lock, here, most = Lock(), set(), []

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ropeval.data.column_names import check_found
 from ropeval.data.probabilities import check_log_probs, from_propensities
 from ropeval.errors import UserError
+from ropeval.files import mapping_of
 from ropeval.policies.policy import LARGEST
 
 Floats = NDArray[np.float32]
@@ -99,7 +100,8 @@ def _add_successors(rows: Columns, starts: NDArray[Any], notices: list[str]) -> 
 
 def _moved_up(array: NDArray[Any], lost: NDArray[np.int64]) -> NDArray[Any]:
     """Without some rows, in its own memory where that is ours and pieces are long: new memory costs more."""
-    if not array.flags.writeable or len(lost) * PIECE > len(array):
+    ours = array.flags.writeable and mapping_of(array) is None  # what is mapped would be copied page by page
+    if not ours or len(lost) * PIECE > len(array):
         return _without(array, lost)
     place = int(lost[0]) if len(lost) else len(array)
     for first, end in pairwise([*(lost + 1).tolist(), len(array) + 1]):

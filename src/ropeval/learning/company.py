@@ -20,6 +20,7 @@ def in_company(work: Sequence[Callable[["Seat"], Done]], at_once: int | None = N
 
     def seated(place: int) -> Done:
         with company.seat(place) as seat:
+            company.check()
             return work[place](seat)
 
     if len(work) == 1:
@@ -43,6 +44,11 @@ class Company:
     def seat(self, place: int) -> "Seat":
         return Seat(self, place)
 
+    def check(self) -> None:
+        """Raises what broke the company, if anything did."""
+        if self._broken:
+            raise self._broken
+
     def meet(self, place: int, work: Work, do: Callable[[Sequence[Work]], Sequence[Done]]) -> Done:
         """`do` is given what all have brought, in the order of their places, and gives as much back. What it raises is
         raised everywhere."""
@@ -50,8 +56,8 @@ class Company:
             self._brought[place] = work
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._broken or place in self._done or self._leads(place))
-            if self._broken and place not in self._done:
-                raise self._broken
+            if place not in self._done:
+                self.check()
             together = sorted(self._brought.items()) if place not in self._done else []
         if together:
             places, works = zip(*together, strict=True)
@@ -101,8 +107,8 @@ class Seat(AbstractContextManager["Seat"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._company.rooms.release()
         self._company.leave(self._place, error)
+        self._company.rooms.release()
 
 
 class _Raised:

@@ -38,3 +38,12 @@ def test_what_does_not_fit_is_made_again_and_is_the_same(task, monkeypatch):
 def test_a_split_without_policies_is_refused(task):
     with pytest.raises(UserError, match="none of its policies is in the split test"):
         Problems(STUDY.model_copy(update={"split": "test"}), task)
+
+
+def test_seconds_in_which_something_was_made_count_once(task):
+    """One thing is made inside another one, and a third by a thread of its own at the same time."""
+    log = Problems(STUDY, task).log
+    log.made[:] = [(2.0, 3.0), (1.0, 4.0), (3.5, 5.0), (7.0, 8.0)]
+    assert log.seconds_since(0.0) == 5.0
+    assert log.seconds_since(4.5) == 1.5
+    assert log.seconds_since(9.0) == 0.0

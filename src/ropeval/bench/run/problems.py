@@ -20,18 +20,26 @@ KEPT_BYTES = 2 << 30  # of problems, for the next method; those beyond are made 
 
 @dataclass(frozen=True, eq=False)
 class TimedLog(Log):
-    """Knows what each thing that all policies share took to make."""
+    """Knows when each thing that all policies share was made."""
 
-    seconds: list[float] = field(default_factory=list)
+    made: list[tuple[float, float]] = field(default_factory=list)  # from and to, in order of the latter
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         def timed() -> Made:
             began = time.monotonic()
-            made = make()
-            self.seconds.append(time.monotonic() - began)
-            return made
+            found = make()
+            self.made.append((began, time.monotonic()))
+            return found
 
         return super().once(key, timed)
+
+    def seconds_since(self, began: float) -> float:
+        """In which something was made. One thing may be made inside another one, or by another thread."""
+        total, reached = 0.0, began
+        for start, end in sorted(self.made):
+            total += max(0.0, end - max(start, reached))
+            reached = max(reached, end)
+        return total
 
 
 class Problems:

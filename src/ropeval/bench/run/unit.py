@@ -67,7 +67,7 @@ def run_unit(
     rows: list[Row] = []
     curves = Curves(unit, study.protocol)
     failed: dict[str, Failed] = {}
-    made, many = len(problems.log.seconds), _at_once(study, unit, method, problems)
+    began, many = time.monotonic(), _at_once(study, unit, method, problems)
     for first in range(0, len(unit.policies), many):
         some = unit.policies[first : first + many]
         tell = _overall(method, report, first / len(unit.policies), len(some) / len(unit.policies))
@@ -78,7 +78,7 @@ def run_unit(
             else:
                 rows += [one | judged_columns(problems.data, policy) for one in found[0]]
                 curves.add(policy, found[1])
-    prepare = pl.lit(float(sum(problems.log.seconds[made:]))).alias("seconds_prepare")
+    prepare = pl.lit(problems.log.seconds_since(began)).alias("seconds_prepare")
     return UnitResult(pl.DataFrame(rows, schema=ROWS).with_columns(prepare), curves.frame(), failed)
 
 
@@ -117,7 +117,7 @@ def _judge(
     seat: Seat,
 ) -> Judged:
     """`sharers`: policies at work at the same time, each of which takes its share of the seconds."""
-    problem, made, began = problems[policy], len(problems.log.seconds), time.monotonic()
+    problem, began = problems[policy], time.monotonic()
     method.check(problem.dataset, problem.policy)
     about = _fingerprint(study, unit, method, problem)
     own = shared = None
@@ -126,7 +126,7 @@ def _judge(
         shared = Checkpoint(checkpoints / "log", about)
     run = replace(_run(study, unit, problem, own, shared), report=report, seat=seat)
     fitted = fit(problem, method, run)
-    seconds = own.seconds if own else time.monotonic() - began
+    seconds = (own.seconds if own else time.monotonic() - began) - problems.log.seconds_since(began)
     if study.resample:
         rows = resampled_row(study, unit, method, fitted, run, problems.coverage(policy))
     else:
@@ -143,7 +143,7 @@ def _judge(
         "version": __version__,
         "commit": commit(),
         "device": device(),
-        "seconds": (seconds - sum(problems.log.seconds[made:])) / sharers,
+        "seconds": seconds / sharers,
     }
     return [common | row for row in rows], fitted.trained
 
