@@ -103,9 +103,10 @@ def _moved_up(array: NDArray[Any], lost: NDArray[np.int64]) -> NDArray[Any]:
     ours = array.flags.writeable and mapping_of(array) is None  # what is mapped would be copied page by page
     if not ours or len(lost) * PIECE > len(array):
         return _without(array, lost)
-    place = int(lost[0]) if len(lost) else len(array)
-    for first, end in pairwise([*(lost + 1).tolist(), len(array) + 1]):
-        rows = array[first : end - 1]
+    edges = [*lost.tolist(), len(array)]
+    place = edges[0]
+    for before, end in pairwise(edges):
+        rows = array[before + 1 : end]
         array[place : place + len(rows)] = rows  # NumPy sees that they overlap
         place += len(rows)
     return array[:place]
