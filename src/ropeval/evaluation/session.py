@@ -141,14 +141,17 @@ class Session:
         """The methods, by their places, in as many lists as are worked on side by side.
 
         On an accelerator those that prepare something for all policies, and the others: while one list compiles, or
-        asks a policy, the other one computes. A CPU has its cores at work already.
+        asks a policy, the other one computes.
         """
         everyone = list(range(len(self.methods)))
         prepares = [which for which in everyone if self.methods[which].prepares]
         others = [which for which in everyone if which not in prepares]
-        if not prepares or not others or self.options.tune or sized_for(jax.default_backend()) == "cpu":
-            return [everyone]
-        return [prepares, others]
+        return [prepares, others] if prepares and others and self._leaves_idle else [everyone]
+
+    @property
+    def _leaves_idle(self) -> bool:
+        """Whether one piece of work leaves much of the device idle; a CPU has its cores at work already."""
+        return not self.options.tune and sized_for(jax.default_backend()) != "cpu"
 
     def at_once(self, log: Log, lane: Sequence[int]) -> int:
         """How many policies a lane works on: while some are asked, or read out, another one trains. As many as there is
@@ -162,8 +165,8 @@ class Session:
         accelerator idle; each on its own where nothing is gained by it. Who is in a list does not depend on what is
         answered already: a resumed run rounds as one that was never interrupted."""
         places = range(len(self.policies))
-        alone = self.options.tune or len(jax.devices()) > 1 or sized_for(jax.default_backend()) == "cpu"
-        if alone or any(self.methods[which].prepares or self.methods[which].encoder for which in lane):
+        apart = any(self.methods[which].prepares or self.methods[which].encoder for which in lane)
+        if apart or not self._leaves_idle or len(jax.devices()) > 1:
             return [[place] for place in places]
         # Each is held twice, alone and beside the others, and two companies are at work at a time.
         room = min(min(a.room_for(4 * COMPANY) // 4, ANSWERED // a.asked_bytes) for a in self._asked(log))
