@@ -20,6 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from benchmarks.resident import Watch
 from benchmarks.time_to_answer import HERE, hardware, policy_words
 
 
@@ -37,6 +38,7 @@ def run_command(log: Path, out: Path, more: list[str]) -> dict[str, Any]:
     load, began = os.getloadavg()[0], time.time()
     command = [sys.executable, "-m", "ropeval", "evaluate", str(log), *policy_words(1), "--out", str(out), *more]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    watch = Watch(process.pid)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -45,6 +47,7 @@ def run_command(log: Path, out: Path, more: list[str]) -> dict[str, Any]:
         "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
         "seconds": round(time.time() - began, 1),
         "peak_gb": round(usage.ru_maxrss * 1024 / 1e9, 2),
+        "held_gb": watch.peak(),
         "load_average_before": round(load, 2),
     }
 

@@ -83,7 +83,8 @@ def measure(method: str, members: int, features: int, seconds: float, precision:
     learner = make_learner(method, features, precision)
     hyper = {"learning_rate": jnp.full(members, 1e-5), "beta": jnp.full(members, 1.0), "scale": jnp.full(members, 1.0)}
     hyper["dim"] = jnp.full(members, features // 2)
-    arranged = engine._choose("auto", data)(learner, data, hyper, engine.member_keys(0, members), None)
+    run = engine.Run(engine.member_keys(0, members))
+    arranged: Any = engine.Order(learner, data, hyper, engine.LONG, run, method).arranged()
     state = arranged.init()
 
     def chunk(state: Any, length: int) -> tuple[Any, float, float]:

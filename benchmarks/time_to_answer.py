@@ -10,7 +10,7 @@ programs; --again runs it once more with what is there then. A case that is meas
 
 `parts` are the seconds of the main thread, each in one place only: what a part spends in another counts for the other.
 While anything compiles, in any thread, it counts as compiling. On an accelerator the main thread only waits for others:
-`timeline` has what each of them did, and when. Peak memory is the largest resident set.
+`timeline` has what each of them did, and when. Peak memory is the largest resident set; `held_gb` says of what kind.
 """
 
 import argparse
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.clock import COMPILING, Clock, Part, table, timeline
+from benchmarks.resident import Watch
 
 HERE = Path(__file__).resolve().parent
 PRETENDED = "ROPEVAL_BENCHMARK_LANES"  # in the environment: see `pretend`
@@ -150,6 +151,7 @@ def run_command(log: Path, policies: int, steps: int | None, cache: Path, scratc
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, cwd=HERE.parent
     )
     assert process.stderr is not None
+    watch = Watch(process.pid)
     said = process.stderr.readline()
     first = time.time() - began
     said += process.stderr.read()
@@ -161,6 +163,7 @@ def run_command(log: Path, policies: int, steps: int | None, cache: Path, scratc
         "seconds": round(time.time() - began, 1),
         "first_line": round(first, 2),
         "peak_gb": round(usage.ru_maxrss * 1024 / 1e9, 2),
+        "held_gb": watch.peak(),
         "load_average_before": round(load, 2),
         "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
         **json.loads(seconds.read_text()),

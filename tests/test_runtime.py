@@ -53,6 +53,16 @@ def test_the_users_word_wins(tmp_path, before):
     assert ask(tmp_path, before, **limit) == [str(tmp_path / "ropeval" / "compiled"), 3.0, -1]
 
 
+@pytest.mark.parametrize(("said", "found"), [(None, "false"), ("true", "true")])
+def test_memory_of_a_gpu_is_taken_as_it_is_needed(monkeypatch, said, found):
+    name = "XLA_PYTHON_CLIENT_PREALLOCATE"
+    monkeypatch.setenv(name, said or "")
+    if said is None:
+        monkeypatch.delenv(name)
+    runtime.prepare()
+    assert os.environ[name] == found
+
+
 COMPILES = """
 from ropeval.runtime import prepare
 prepare()

@@ -55,6 +55,21 @@ def test_the_chunk_length_does_not_matter(problem, monkeypatch):
     np.testing.assert_array_equal(estimates(problem, Run(member_keys(0, 2))), whole)
 
 
+@pytest.mark.parametrize("arrangement", ["vectorised", "threads"])
+def test_what_trains_for_long_has_a_program_of_its_own(problem, monkeypatch, arrangement):
+    """Another program on a GPU alone: on a CPU the same bits."""
+    run = Run(member_keys(0, 2), arrangement=arrangement)
+    short = estimates(problem, run)
+    searched = Mock(wraps=arrangements._long_chunk_of_all)
+    monkeypatch.setattr(arrangements, "_long_chunk_of_all", searched)
+    monkeypatch.setattr(engine, "LONG", FQE.steps + 1)
+    estimates(problem, run)
+    assert not searched.called
+    monkeypatch.setattr(engine, "LONG", FQE.steps)
+    np.testing.assert_array_equal(estimates(problem, run), short)
+    assert searched.called == (arrangement == "vectorised")
+
+
 @pytest.mark.parametrize("method", ["fqe", "rope"])
 def test_resuming_gives_the_same_bits(problem, tmp_path, method):
     """Interrupt at the fifth report, then go on, until it is done."""
@@ -173,9 +188,12 @@ class TestSeveralPoliciesTogether:
             )
         assert len({value for found in joined for value in found.values}) == 6
 
-    def test_they_are_one_program_and_share_the_log(self, problems, monkeypatch):
-        program = Mock(wraps=arrangements._chunk_of_runs)
-        monkeypatch.setattr(arrangements, "_chunk_of_runs", program)
+    @pytest.mark.parametrize("long", [False, True])
+    def test_they_are_one_program_and_share_the_log(self, problems, monkeypatch, long):
+        name = "_long_chunk_of_runs" if long else "_chunk_of_runs"
+        program = Mock(wraps=getattr(arrangements, name))
+        monkeypatch.setattr(arrangements, name, program)
+        monkeypatch.setattr(engine, "LONG", FQE.steps if long else FQE.steps + 1)
         self.fitted(problems, "fqe", lambda place: Run(member_keys(0, 2)))
         _, length, _, _, keys, *_, (transitions, _) = program.call_args.args
         assert program.call_count * length == FQE.steps

@@ -19,7 +19,7 @@ from ropeval.data.transitions import Transitions
 from ropeval.learning.batches import draw_step, gather, shown
 from ropeval.learning.learner import Hyper, Learner, Metrics
 from ropeval.learning.resample import RowTable, table_axes
-from ropeval.runtime import RUNS_OFTEN, RUNS_ONCE, cores
+from ropeval.runtime import RUNS_LONG, RUNS_OFTEN, RUNS_ONCE, cores
 
 MOST_IN_A_ROW = 8  # chunks until members meet: nothing is saved or told of a curve before
 AHEAD = 1 << 22  # rows of a member that are drawn before its steps, at most
@@ -120,7 +120,16 @@ class Vectorised:
 
     in_a_row = 1  # they meet after every chunk: it is one for all
 
-    def __init__(self, learner: Learner, transitions: Transitions, hyper: Hyper, keys: Array, table: RowTable | None):
+    def __init__(
+        self,
+        learner: Learner,
+        transitions: Transitions,
+        hyper: Hyper,
+        keys: Array,
+        table: RowTable | None,
+        long: bool = False,
+    ):
+        """`long`: it trains for so long that a faster program is worth the time it takes to compile."""
         devices = jax.devices()
         # As many devices as divide the members evenly; a padded member would cost as much as a real one.
         count = max(d for d in range(1, len(devices) + 1) if len(keys) % d == 0)
@@ -129,6 +138,7 @@ class Vectorised:
         # One device is not split: programs say so of what they give, and would be compiled anew for what is.
         self._split = NamedSharding(mesh, PartitionSpec("members")) if count > 1 else whole
         self.learner = learner
+        self._chunk = _long_chunk_of_all if long else _chunk_of_all
         self.hyper, self.keys = jax.device_put((hyper, keys), self._split)
         placed = (transitions, table)
         placement = jax.tree.map(
@@ -158,7 +168,7 @@ class Vectorised:
     ) -> tuple[Any, list[list[dict[str, Singles]]]]:
         seen = []
         for begin in range(start, start + count * length, length):
-            state, metrics = _chunk_of_all(
+            state, metrics = self._chunk(
                 self.learner, length, state, self.keys, self.hyper, jnp.int32(begin), self.transitions, self.table
             )
             seen.append([{name: np.asarray(v) for name, v in metrics.items()}])
@@ -172,8 +182,9 @@ class Together:
 
     in_a_row = 1
 
-    def __init__(self, runs: Sequence[tuple[Learner, Transitions, Hyper, Array, RowTable | None]]):
+    def __init__(self, runs: Sequence[tuple[Learner, Transitions, Hyper, Array, RowTable | None]], long: bool = False):
         self.learner = runs[0][0]
+        self._chunk = _long_chunk_of_runs if long else _chunk_of_runs
         self._members = [(keys, hyper) for _, _, hyper, keys, _ in runs]
         self.keys, self.hyper = _side_by_side(self._members)
         self._given, self._axes = _joined([(transitions, table) for _, transitions, _, _, table in runs])
@@ -192,7 +203,7 @@ class Together:
     def chunks(
         self, state: Any, start: int, length: int, done: Callable[[float], None], count: int = 1
     ) -> tuple[Any, list[list[dict[str, Singles]]]]:
-        state, found = _chunk_of_runs(
+        state, found = self._chunk(
             self.learner, length, self._axes, state, self.keys, self.hyper, jnp.int32(start), self._given
         )
         seen = {name: np.asarray(values) for name, values in found.items()}  # [runs, M] each
@@ -253,13 +264,7 @@ def _all_members(
     return jax.vmap(one, in_axes=in_axes)(state, keys, hyper, start, transitions, table)
 
 
-@partial(jax.jit, static_argnums=(0, 1), donate_argnums=2, compiler_options=RUNS_OFTEN)
-def _chunk_of_all(learner: Learner, length: int, state: Any, *given: Any) -> tuple[Any, Metrics]:
-    return _all_members(learner, length, state, *given)
-
-
-@partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=3, compiler_options=RUNS_OFTEN)
-def _chunk_of_runs(
+def _all_runs(
     learner: Learner,
     length: int,
     axes: tuple[int | None, ...],
@@ -274,3 +279,9 @@ def _chunk_of_runs(
 
     of_given = jax.tree.unflatten(jax.tree.structure(given), axes)
     return jax.vmap(run, in_axes=(0, 0, 0, of_given))(state, keys, hyper, given)
+
+
+_of_all = partial(jax.jit, _all_members, static_argnums=(0, 1), donate_argnums=2)
+_chunk_of_all, _long_chunk_of_all = (_of_all(compiler_options=options) for options in (RUNS_OFTEN, RUNS_LONG))
+_of_runs = partial(jax.jit, _all_runs, static_argnums=(0, 1, 2), donate_argnums=3)
+_chunk_of_runs, _long_chunk_of_runs = (_of_runs(compiler_options=options) for options in (RUNS_OFTEN, RUNS_LONG))

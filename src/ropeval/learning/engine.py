@@ -31,6 +31,7 @@ Told = Callable[[str, float], None]  # (stage, fraction done)
 Aside = Callable[[Callable[[Told], Any]], None]  # calls what it is given on a thread of its own, with whom to tell
 MIN_CHUNK, MAX_CHUNK = 10, 1_000
 CURVE_POINTS = 50
+LONG = 100_000  # steps from which on a device takes the time to search for the fastest program
 DIVERGED_AT_BOUNDS = 10.0  # an estimate beyond so many times the reward bound is nonsense, not optimism
 CHECKPOINT_SHARE = 0.1  # of the time, at most, goes into writing checkpoints
 
@@ -181,7 +182,12 @@ class Order(NamedTuple):
 
     def arranged(self) -> Threads | Vectorised:
         """On the machine."""
-        return _choose(self.run.arrangement, self.transitions)(*self.given)
+        arrangement = _choose(self.run.arrangement, self.transitions)
+        return Vectorised(*self.given, self.long) if arrangement is Vectorised else arrangement(*self.given)
+
+    @property
+    def long(self) -> bool:
+        return self.steps >= LONG
 
     @property
     def joins(self) -> bool:
@@ -216,7 +222,7 @@ def _train_as_one(orders: Sequence[Order]) -> list[Trained]:
     begun = [order.begun() for order in orders]
     if len({snapshot.step if snapshot else 0 for snapshot in begun}) > 1:
         begun = [None] * len(orders)
-    arrange = orders[0].arranged() if len(orders) == 1 else Together([order.given for order in orders])
+    arrange = orders[0].arranged() if len(orders) == 1 else Together([o.given for o in orders], orders[0].long)
     earlier = [snapshot for snapshot in begun if snapshot is not None]
     state = arrange.unstack([snapshot.state for snapshot in earlier]) if earlier else arrange.init()
     snapshots = earlier or [Snapshot(None, 0, {}, np.full(order.run.members, -1)) for order in orders]

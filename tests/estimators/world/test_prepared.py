@@ -69,7 +69,7 @@ def test_what_was_rehearsed_is_not_compiled_again(log, noisy):
         assert {name for name in compiled if name.startswith("jit(_")} == set()
     finally:
         jax.monitoring.unregister_event_duration_listener(heard)
-    for name in ("_chunk_of_all", "_compare", "_replay"):
+    for name in ("_all_members", "_compare", "_replay"):
         assert f"jit({name})" in early
     for name in ("_changes", "log_values", "_compiled_chunk"):
         assert f"jit({name})" in at_once
