@@ -1,17 +1,21 @@
 """How much faster `ropeval evaluate` answers on a cluster: nodes with cores of their own, all on this machine.
 
-    python -m benchmarks.evaluate_ray                              1, 2, 4 and 8 nodes of one core, 16 policies
-    python -m benchmarks.evaluate_ray --nodes 1 2 --policies 4 --steps 200
+    python -m benchmarks.evaluate_ray                              no Ray; 1, 2, 4, 8 nodes of one core; 16 policies
+    python -m benchmarks.evaluate_ray --nodes 0 1 2 --policies 4 --steps 200
     python -m benchmarks.evaluate_ray --cores-per-node 2           each piece of work has both cores of its node
+    for n in 1 2 4 8; do taskset -c $((n - 1))-$((2 * n - 2)) python -m benchmarks.evaluate_ray --nodes $n & done
 
 Every process of a node is bound to the node's cores and has the node's own cache of compiled programs, empty at first;
 the command that was typed is bound to the cores of all nodes together. What it is compared with, the command without
-Ray, has the cores of one node. More nodes than the machine has cores for share them in turn, and only show what Ray
-itself costs. The log and the policies are those of `time_to_answer.py`. The clock runs from pressing Enter; each
-cluster stands already, its processes do not.
+Ray (0 nodes), has the cores of one node. More nodes than the machine has cores for share them in turn, and only show
+what Ray itself costs; where it has sixteen, all clusters fit on it side by side, as in the last line above. A case that
+is measured again replaces its row. The log and the policies are those of `time_to_answer.py`. The clock runs from
+pressing Enter; each cluster stands already, its processes do not.
 """
 
 import argparse
+import fcntl
+import hashlib
 import json
 import os
 import subprocess
@@ -52,7 +56,12 @@ def measure(nodes: int, each: int, log: Path, policies: int, steps: int, folder:
     finally:
         if cluster is not None:
             cluster.shutdown()
-    return {"nodes": nodes, "seconds": round(seconds, 1), "load_average_before": round(load, 2)}
+    return {
+        "nodes": nodes,
+        "seconds": round(seconds, 1),
+        "answers": answers(folder / str(nodes)),
+        "load_average_before": round(load, 2),
+    }
 
 
 def cores_of(node: int, each: int) -> set[int]:
@@ -76,32 +85,42 @@ def machine(cores: set[int], cache: Path) -> Iterator[None]:
         os.sched_setaffinity(0, ours)
 
 
-def answers(folder: Path) -> list[Any]:
-    return [{**row, "seconds": None} for row in json.loads((folder / "result.json").read_text())]
+def answers(folder: Path) -> str:
+    """A hash of all that was answered, to the last bit, but for how long it took."""
+    rows = [{**row, "seconds": None} for row in json.loads((folder / "result.json").read_text())]
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
+
+
+def keep(row: dict[str, Any], asked: dict[str, int], target: Path) -> None:
+    """Beside the rows that others of the same size wrote, perhaps at this moment."""
+    with target.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        known = json.loads(file.read() or "{}")
+        rows = known["runs"] if asked.items() <= known.items() else []
+        by_nodes = {one["nodes"]: one for one in [*rows, row]}
+        file.truncate(0)
+        file.write(json.dumps({**asked, "runs": [by_nodes[nodes] for nodes in sorted(by_nodes)]}, indent=1) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", type=int, nargs="+", default=[1, 2, 4, 8])
+    parser.add_argument("--nodes", type=int, nargs="+", default=[0, 1, 2, 4, 8], help="0: without Ray")
     parser.add_argument("--cores-per-node", type=int, default=1)
     parser.add_argument("--policies", type=int, default=16)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--steps", type=int, default=2_000, help="of every training")
     parser.add_argument("--save", type=Path, default=HERE / "results" / "evaluate-ray.json")
     chosen = parser.parse_args()
-    rows, each = [], chosen.cores_per_node
+    each = chosen.cores_per_node
+    asked = {"policies": chosen.policies, "rows": chosen.rows, "steps": chosen.steps, "cores_per_node": each}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         make_log(folder / "log.npz", chosen.rows)
-        for nodes in (0, *chosen.nodes):
-            rows.append(measure(nodes, each, folder / "log.npz", chosen.policies, chosen.steps, folder))
-            rows[-1]["same_answers"] = answers(folder / str(nodes)) == answers(folder / "0")
-            print(json.dumps(rows[-1]), flush=True)
-    for row in rows:
-        row["speed_up"] = round(rows[0]["seconds"] / row["seconds"], 2)
-    asked = {"policies": chosen.policies, "rows": chosen.rows, "steps": chosen.steps}
-    asked |= {"cores": len(os.sched_getaffinity(0)), "cores_per_node": each}
-    chosen.save.write_text(json.dumps({**asked, "about": hardware(), "runs": rows}, indent=1) + "\n")
+        for nodes in chosen.nodes:
+            row = measure(nodes, each, folder / "log.npz", chosen.policies, chosen.steps, folder)
+            keep({**row, "cores": len(os.sched_getaffinity(0)), "about": hardware()}, asked, chosen.save)
+            print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":

@@ -46,8 +46,7 @@ def run_command(log: Path, out: Path, more: list[str]) -> dict[str, Any]:
     return {
         "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
         "seconds": round(time.time() - began, 1),
-        "peak_gb": round(usage.ru_maxrss * 1024 / 1e9, 2),
-        "held_gb": watch.peak(),
+        **watch.peak(),
         "load_average_before": round(load, 2),
     }
 

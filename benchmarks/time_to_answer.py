@@ -10,7 +10,7 @@ programs; --again runs it once more with what is there then. A case that is meas
 
 `parts` are the seconds of the main thread, each in one place only: what a part spends in another counts for the other.
 While anything compiles, in any thread, it counts as compiling. On an accelerator the main thread only waits for others:
-`timeline` has what each of them did, and when. Peak memory is the largest resident set; `held_gb` says of what kind.
+`timeline` has what each of them did, and when. `peak_gb` is the largest resident set, `held_gb` of what kind it was.
 """
 
 import argparse
@@ -20,12 +20,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from benchmarks.clock import COMPILING, Clock, Part, table, timeline
 from benchmarks.resident import Watch
+
+from ropeval.provenance import commit
 
 HERE = Path(__file__).resolve().parent
 PRETENDED = "ROPEVAL_BENCHMARK_LANES"  # in the environment: see `pretend`
@@ -162,8 +165,7 @@ def run_command(log: Path, policies: int, steps: int | None, cache: Path, scratc
     return {
         "seconds": round(time.time() - began, 1),
         "first_line": round(first, 2),
-        "peak_gb": round(usage.ru_maxrss * 1024 / 1e9, 2),
-        "held_gb": watch.peak(),
+        **watch.peak(),
         "load_average_before": round(load, 2),
         "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
         **json.loads(seconds.read_text()),
@@ -182,17 +184,17 @@ def measure(rows: int, policies: int, steps: int | None, again: bool) -> dict[st
     return row
 
 
+@cache
 def hardware() -> dict[str, str]:
-    import jax
-
-    from ropeval.provenance import commit
-    from ropeval.runtime import device, processor
-
+    """Asked in a process of its own: JAX takes what there is of a GPU, and would leave little to what is measured."""
+    ask = "import jax, json, ropeval.runtime as r; print(json.dumps([r.device(), r.processor(), jax.__version__]))"
+    done = subprocess.run([sys.executable, "-c", ask], check=True, capture_output=True, text=True)
+    device, processor, version = json.loads(done.stdout)
     return {
         "command": " ".join([f"python -m benchmarks.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
-        "device": device(),
-        "cpu": processor(),
-        "jax": jax.__version__,
+        "device": device,
+        "cpu": processor,
+        "jax": version,
         "commit": commit(),
     }
 
