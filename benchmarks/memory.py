@@ -1,8 +1,8 @@
 """How much memory `ropeval evaluate` takes as the log grows, and how long its steps take.
 
-    python benchmarks/memory.py                            0.1M to 20M transitions
-    python benchmarks/memory.py --sizes 0.1 1 --steps 200  millions of transitions; training steps per size
-    python benchmarks/memory.py --full 20                  one size with the default settings of every method
+    python -m benchmarks.memory                            0.1M to 20M transitions
+    python -m benchmarks.memory --sizes 0.1 1 --steps 200  millions of transitions; training steps per size
+    python -m benchmarks.memory --full 20                  one size with the default settings of every method
 
 Each size is a made-up log as large as Walker2d's (17 observations, 6 actions, episodes of 1000 steps), written part by
 part in ropeval's own form, and judged by the typed command in a process of its own, with the default methods. Peak
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.resident import Watch
 
 from ropeval.provenance import commit
 from ropeval.runtime import processor
@@ -98,9 +99,8 @@ def measure(millions: float, steps: int | None, members: int, scratch: Path) -> 
     environment = {**os.environ, "TMPDIR": str(scratch)}  # where the drawn actions go
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
+        watch = Watch(process.pid)
         answer = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} failed with {process.returncode}")
     wall = time.perf_counter() - began
@@ -110,7 +110,7 @@ def measure(millions: float, steps: int | None, members: int, scratch: Path) -> 
     row = {
         "transitions": round(millions * 1e6),
         "log_gb": size / 1e9,
-        "peak_rss_gb": usage.ru_maxrss * 1024 / 1e9,
+        "peak_rss_gb": watch.peak()["peak_gb"],
         "wall_seconds": wall,
         "writing_seconds": writing,
         "members": members,
@@ -128,7 +128,7 @@ def about() -> dict[str, str]:
     import jax
 
     return {
-        "command": "python " + " ".join(["benchmarks/memory.py", *sys.argv[1:]]),
+        "command": " ".join(["python -m benchmarks.memory", *sys.argv[1:]]),
         "device": f"{os.cpu_count()} cores of {processor()}",
         "jax": jax.__version__,
         "commit": commit(),

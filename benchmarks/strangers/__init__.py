@@ -6,4 +6,6 @@ written down afterwards, with logs as people have them: a mixture of habits, som
 
     python -m benchmarks.strangers                        all of them, about 20 minutes on two cores
     python -m benchmarks.strangers signal fishery
+
+Two of them land on the moon and need two packages more: pip install box2d pygame
 """

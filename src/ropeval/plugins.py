@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import entry_points
-from importlib.util import find_spec, module_from_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +55,24 @@ def import_named(name: str) -> Any:
     top = name.partition(".")[0]
     here = None if top in sys.modules else PathFinder.find_spec(top, [os.getcwd()])
     if here is not None and (here.loader is not None or find_spec(top) is None):  # a mere folder gives way to a package
-        _import_spec(here)
+        _import_spec(here, os.getcwd())
     return importlib.import_module(name)
 
 
-def _import_spec(spec: ModuleSpec) -> None:
+def import_policy_file(path: Path) -> Any:
+    """Import a Python file by its path. Others may have the same name: `old/rules.py` stands beside `new/rules.py`."""
+    path = path.resolve()
+    name = f"{path.stem} of {path.parent}"
+    if name not in sys.modules:
+        spec = spec_from_file_location(name, path)
+        assert spec is not None
+        _import_spec(spec, str(path.parent))
+    return sys.modules[name]
+
+
+def _import_spec(spec: ModuleSpec, folder: str) -> None:
     """Run the module that was found. What it imports itself may lie beside it, behind everything installed."""
-    folder, module = os.getcwd(), module_from_spec(spec)
+    module = module_from_spec(spec)
     sys.modules[spec.name] = module
     sys.path.append(folder)
     try:

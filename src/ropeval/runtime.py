@@ -13,10 +13,9 @@ from typing import Any
 NVIDIA = Path("/proc/driver/nvidia/version")  # there where the driver is
 CompilerOptions = dict[str, str | bool | int | float]
 # On a GPU, XLA tries many forms of every matrix product before it takes one: the library's own, and kernels that it
-# compiles for the trial on all cores. What runs once does without, and what runs for less than a minute with the
-# library's alone: a step takes up to a fifth longer, and the program is there ten seconds earlier where others are
-# compiled beside it. Level 1: that every form is also checked against the others takes longest, and changes nothing.
-# Numbers: docs/results/speed.md.
+# compiles for the trial on all cores. What runs once does without; what runs for less than a minute tries the library's
+# alone: compiled sooner, while others are compiled beside it, and a step takes up to a fifth longer. At level 1 no form
+# is also checked against the others, and the same one is taken. Numbers: docs/results/speed.md.
 RUNS_ONCE: CompilerOptions = {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}
 RUNS_OFTEN: CompilerOptions = {"xla_gpu_autotune_level": 1, "xla_gpu_enable_triton_gemm": False}
 RUNS_LONG: CompilerOptions = {"xla_gpu_autotune_level": 1}
@@ -29,8 +28,7 @@ def prepare() -> None:
     JAX reads them when it is imported, which is left to those who need it: `--help` does not.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    # Three quarters of a GPU's memory, asked for at once, take a 32nd as much of the host's to keep account of, 3.5 GB
-    # beside an H200, and seconds; and nobody else could use the GPU.
+    # JAX would ask for three quarters of a GPU's memory at once: nobody else could use it, and the host keeps account.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     logging.getLogger("jax").setLevel(logging.ERROR)
     try:

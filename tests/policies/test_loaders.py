@@ -75,7 +75,7 @@ OTHER_FILES = {
     "an empty file": ("policy.zip", b"", "the file is empty"),
     "a page that says that it was not found": ("policy.zip", b"<html>404</html>", "cannot be read as a zip archive"),
     "an .npz cut short": ("policy.npz", b"PK\x03\x04" + b"\0" * 40, "list of members is missing"),
-    "a Python file": ("my_policy.py", b"def act(observations): ...", "give my_policy:NAME, not the file"),
+    "a Python file": ("my_policy.py", b"def act(observations): ...", "my_policy.py:NAME"),
     "JSON": ("params.json", json.dumps({}).encode(), "unknown format; give Stable-Baselines3 .zip, CleanRL"),
     "a zip of something else": ("x.zip", packed({"readme.txt": b"hello"}), "found readme.txt"),
     "a table": ("x.csv", b"observation,action,reward\n1,0,0\n", "a log? The log comes first"),
@@ -123,8 +123,8 @@ def test_a_folder_of_policies_says_what_to_give(tmp_path):
         ("./mine:act", "no such file"),
         ("no_such_module:act", "cannot import it"),
         ("json:absent", "cannot import it"),
-        ("mine.py:act", "without .py: give mine:act"),
-        ("some/where/mine.py:act", "give mine:act, in the folder some/where"),
+        ("mine.py:act", "there is no file mine.py"),
+        ("./some/where/mine.py:act", "there is no file ./some/where/mine.py"),
         ("json:JSONDecoder", "neither a function nor a Policy"),
         ("json:dumps", None),
         ("uniform:1", "expected uniform:LOW,HIGH"),
@@ -134,6 +134,36 @@ def test_a_folder_of_policies_says_what_to_give(tmp_path):
 def test_words(spec, match, logs):
     message = told(spec, logs["continuous"])
     assert match is None or match in message
+
+
+@pytest.mark.parametrize("start", ["", "./", "/"])
+def test_a_function_may_be_named_by_its_file(tmp_path, monkeypatch, start):
+    monkeypatch.chdir(tmp_path)
+    observations, rng = np.ones((3, 2), np.float32), np.random.default_rng(0)
+    for half, folder in enumerate(("old", "new")):  # two files of one name
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "json.py").write_text(
+            f"from rules_{folder} import value\ndef act(o): return o[:, :1] * value"
+        )
+        (tmp_path / folder / f"rules_{folder}.py").write_text(f"value = {half / 2}")
+    for half, folder in enumerate(("old", "new")):
+        where = f"{tmp_path if start == '/' else ''}{start}{folder}/json.py"
+        policy = load_policy(f"mine={where}:act")
+        assert policy.name == "mine"
+        np.testing.assert_array_equal(policy.sample(observations, rng), np.full((3, 1), half / 2))
+    assert json.loads("1") == 1  # Python's own is still there
+
+
+def test_a_file_that_has_no_such_function(tmp_path):
+    (tmp_path / "broken.py").write_text("1 / 0")
+    assert "its module failed: ZeroDivisionError" in told(f"{tmp_path / 'broken.py'}:act")
+    (tmp_path / "typed.py").write_text("def act(")
+    assert "its module failed: SyntaxError" in told(f"{tmp_path / 'typed.py'}:act")
+    (tmp_path / "lacking.py").write_text("import nobody_has_this")
+    assert "cannot import it (No module named 'nobody_has_this')" in told(f"{tmp_path / 'lacking.py'}:act")
+    (tmp_path / "good.py").write_text("act = 1")
+    assert "has no attribute 'absent'" in told(f"{tmp_path / 'good.py'}:absent")
+    assert "neither a function" in told(f"{tmp_path / 'good.py'}:act")
 
 
 def still(observations):

@@ -17,7 +17,7 @@ READERS = [known.reader for known in FORMATS]  # imported here: nothing is while
 SPOKEN = [(word, word.reader) for word in WORDS]
 READS = either([*(known.name for known in FORMATS), *(word.name for word in WORDS)])
 AS_ONNX = 'export it: torch.onnx.export(policy, torch.zeros(1, SIZE), "policy.onnx", external_data=False)'
-AS_FUNCTION = "wrap it in a Python function and give package.module:name (docs/start/formats.md shows both)"
+AS_FUNCTION = "wrap it in a Python function and give FILE.py:name (docs/start/formats.md shows both)"
 FROM_D3 = (
     'export it: algo = d3rlpy.load_learnable("model.d3"); algo.save_policy("policy.onnx"), and give policy.onnx '
     "(docs/start/formats.md has a line more for torch 2.9 and newer)"
@@ -34,7 +34,8 @@ def load_policy(spec: str | Path, mode: Mode | None = None) -> Policy:
     `FILE[+STATISTICS][@MODE]`  a file of one of the formats in `readers`; STATISTICS is what VecNormalize.save wrote;
                                 MODE is stochastic (default), mean, or offset
     `uniform[:LOW,HIGH]`        uniform over a box, or over the log's discrete actions
-    `package.module:name`       a function `f(observations)` or `f(observations, rng)`, or a Policy
+    `FILE.py:name`              a function `f(observations)` or `f(observations, rng)`, or a Policy
+    `package.module:name`       the same, where it is installed
     `NAME=…`                    any of these under a name of your own
 
     >>> load_policy("dice=uniform")
@@ -53,7 +54,7 @@ def load_policy(spec: str | Path, mode: Mode | None = None) -> Policy:
         policy = reader.read(text, mode)
     else:
         whole = text if statistics is None else f"{text}+{statistics}"
-        raise UserError(f"policy {whole}: no such file, and no package.module:name either; give {READS}")
+        raise UserError(f"policy {whole}: no such file, and no function (FILE.py:name); give {READS}")
     return policy if name is None else policy.named(name)
 
 
@@ -124,7 +125,7 @@ def _about_start(content: bytes, path: Path) -> str:
     if path.suffix in (".npz", ".zip"):
         return "cannot be read as a zip archive, damaged or cut short? Copy it again"
     if path.suffix == ".py":
-        return f"to use a function in a Python file, give {path.stem}:NAME, not the file"
+        return f"to use a function in a Python file, give {path}:NAME"
     if path.suffix in JAX_ENDINGS:
         return f"is this from jax.export? It is a program and is not run unless you name it: {AS_FUNCTION}"
     if path.suffix in (".pt", ".pth", ".ckpt"):

@@ -40,7 +40,7 @@ def test_a_call_hidden_behind_good_weights_is_refused(tmp_path):
 @pytest.mark.parametrize("module", ["sklearn.pipeline", "__main__"])
 def test_a_model_says_how_it_becomes_a_policy(tmp_path, module):
     path = written(tmp_path, b"\x80\x02c" + module.encode() + b"\nModel\n.")
-    refusal(path, match=rf"asks for {module}\.Model, .*function of your own, and give module:name")
+    refusal(path, match=rf"asks for {module}\.Model, .*function of your own, and give FILE.py:name")
 
 
 OPCODES = {

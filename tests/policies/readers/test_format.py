@@ -5,7 +5,9 @@ import pytest
 from ropeval.policies.readers import FORMATS, WORDS
 
 
-@pytest.mark.parametrize(("text", "file"), [("uniform:-1,1", "uniform"), ("package.module:name", "python")])
+@pytest.mark.parametrize(
+    ("text", "file"), [("uniform:-1,1", "uniform"), ("package.module:name", "python"), ("./mine.py:act", "python")]
+)
 def test_the_first_that_recognises_a_word_is_the_one_that_is_meant(text, file):
     assert next(known.file for known in WORDS if known.reader.recognises(text)) == file
 

@@ -1,4 +1,4 @@
-"""`package.module:name`: functions of the user's own."""
+"""`FILE.py:name` and `package.module:name`: functions of the user's own."""
 
 from pathlib import Path
 

@@ -19,7 +19,7 @@ MAX_OPCODES = 200_000  # a policy's pickle has a few thousand
 MAX_INTEGER_DIGITS = 100
 MODELS = ("sklearn", "xgboost", "lightgbm", "catboost", "joblib", "torch", "__main__")  # modules of what people pickle
 WAY_OUT = (
-    "; load the model in a function of your own, and give module:name (docs/start/formats.md: A function); of torch, "
+    "; load the model in a function of your own, and give FILE.py:name (docs/start/formats.md: A function); of torch, "
     "save model.state_dict()"
 )
 # What `pickletools` raises where the bytes are no pickle.

@@ -4,7 +4,7 @@ messages and in `--help`, are made from here."""
 from ropeval.policies.readers.format import PolicyFormat, PolicyWord
 
 STABLE_BASELINES = "a Stable-Baselines3 .zip (with what VecNormalize.save wrote as STATISTICS)"
-PYTHON = "package.module:name of a function f(observations) or f(observations, rng)"
+PYTHON = "FILE.py:name (or package.module:name) of a function f(observations) or f(observations, rng)"
 
 FORMATS = (
     PolicyFormat("Stable-Baselines3 .zip", STABLE_BASELINES, "sb3", (".zip",)),
@@ -15,7 +15,7 @@ FORMATS = (
 )
 WORDS = (
     PolicyWord("uniform", "uniform[:LOW,HIGH]", "uniform", reserved=True),
-    PolicyWord("package.module:name", PYTHON, "python"),
+    PolicyWord("FILE.py:name", PYTHON, "python"),
 )
 
 __all__ = ["FORMATS", "WORDS", "PolicyFormat", "PolicyWord"]

@@ -21,7 +21,7 @@ from ropeval.policies.readers.layers import Arrays, action_range, chain, check_f
 from ropeval.policies.readers.policy_file import PolicyFile
 
 ENDING = ".cleanrl_model"
-WAY_OUT = "export it to ONNX, or wrap it in a Python function (package.module:name)"
+WAY_OUT = "export it to ONNX, or wrap it in a Python function (FILE.py:name)"
 
 
 def recognises(file: PolicyFile) -> bool:

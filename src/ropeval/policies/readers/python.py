@@ -1,17 +1,22 @@
-"""`package.module:name`: the one kind of policy that is code, run because its user named it."""
+"""`package.module:name` or `FILE.py:name`: the one kind of policy that is code, run because its user named it."""
 
 import inspect
+from pathlib import Path
 from typing import Any
 
 from ropeval.errors import UserError
-from ropeval.plugins import import_named
+from ropeval.plugins import import_named, import_policy_file
 from ropeval.policies.function import from_function
 from ropeval.policies.policy import Mode, Policy
 from ropeval.policies.readers.policy_file import refuse_modes_but
 
 
 def recognises(text: str) -> bool:
-    return ":" in text and not text.startswith((".", "/"))
+    return _is_file(text.rpartition(":")[0]) or (":" in text and not text.startswith((".", "/")))
+
+
+def _is_file(module: str) -> bool:
+    return module.endswith(".py")
 
 
 def read(text: str, mode: Mode | None) -> Policy:
@@ -24,13 +29,14 @@ def read(text: str, mode: Mode | None) -> Policy:
 def _load(text: str) -> Policy:
     module_name, _, attribute = text.rpartition(":")
     try:
-        found: Any = import_named(module_name)
+        file = Path(module_name) if _is_file(module_name) else None
+        found: Any = import_policy_file(file) if file else import_named(module_name)
         for part in attribute.split("."):
             found = getattr(found, part)
+    except FileNotFoundError:
+        raise UserError(f"policy {text}: there is no file {module_name}") from None
     except (ImportError, AttributeError, ValueError) as error:
-        raise UserError(
-            f"policy {text}: cannot import it ({error}){_said_as_a_file(module_name, attribute)}"
-        ) from error
+        raise UserError(f"policy {text}: cannot import it ({error})") from error
     except Exception as error:  # the user's module itself failed
         raise UserError(f"policy {text}: its module failed: {type(error).__name__}: {error}") from error
     if isinstance(found, Policy):
@@ -38,12 +44,3 @@ def _load(text: str) -> Policy:
     if inspect.isclass(found) or not callable(found):
         raise UserError(f"policy {text}: it is neither a function nor a Policy object")
     return from_function(found, text, f"policy {text}")
-
-
-def _said_as_a_file(module: str, attribute: str) -> str:
-    """What to give in the place of a file's name; of one that lies elsewhere, where to stand."""
-    if not module.endswith(".py"):
-        return ""
-    folder, _, file = module.rpartition("/")
-    where = f", in the folder {folder}" if folder else ""
-    return f"; a module is named without .py: give {file.removesuffix('.py')}:{attribute}{where}"

@@ -28,7 +28,7 @@ NOT_MLPS = {
     "features_extractor.": "it has a features extractor of its own; only MLP policies over vectors are read",
     "quantile_net.": "it is a quantile network (QR-DQN), which is not read",
 }
-WAY_OUT = "; export it to ONNX, or wrap it in a Python function (package.module:name)"
+WAY_OUT = "; export it to ONNX, or wrap it in a Python function (FILE.py:name)"
 
 
 def recognises(file: PolicyFile) -> bool:
