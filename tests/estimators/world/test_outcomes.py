@@ -32,7 +32,8 @@ def lived(rewards, hazards, log_value=0.0) -> Rollouts:
     weight = DISCOUNT[:, None] * running
     earns, last = (weight * reward).mean(axis=1, keepdims=True), (weight[-1:] * of_log).mean(axis=1)
     first = np.array([log_value])
-    return Rollouts(earns, first, last, DISCOUNT, running, reward, of_log, np.zeros_like(running), columns)
+    nowhere = np.zeros_like(running)
+    return Rollouts(earns, first, last, DISCOUNT, running, reward, of_log, nowhere, nowhere, columns)
 
 
 def test_an_end_at_any_time_has_its_own_return_and_probability():

@@ -13,13 +13,14 @@ GOOD = np.array([True, True])
 DISCOUNT = GAMMA ** np.arange(STEPS + 1)
 
 
-def rollouts(apart, rewards=(1.0, 3.0, 2.0), log_value=50.0) -> Rollouts:
+def rollouts(apart, rewards=(1.0, 3.0, 2.0), log_value=50.0, strayed=0.0) -> Rollouts:
     """Two members and both together, each with a reward of its own at every step; V_b is the same everywhere."""
     apart = np.broadcast_to(apart, (STEPS + 1, WALKERS))
     alike = np.ones((STEPS + 1, WALKERS))
     return Rollouts(
         DISCOUNT[:, None] * np.array(rewards), np.full(3, log_value), DISCOUNT[-1] * np.full(3, log_value), DISCOUNT,
-        alike, rewards[-1] * alike, np.full(WALKERS, log_value), apart, np.zeros((*alike.shape, 1)),
+        alike, rewards[-1] * alike, np.full(WALKERS, log_value), apart, strayed * alike,
+        np.zeros((*alike.shape, 1)),
     )  # fmt: skip
 
 
@@ -58,6 +59,14 @@ def test_the_number_lies_between_the_two(apart, doubt, log_value):
     assert found.fallback == pytest.approx(1 - 1 / (1 + (min(apart, 1e3) / doubt) ** 8), abs=1e-9)
     further = answer(rollouts(2 * apart, log_value=log_value), GOOD, doubt)
     assert further.fallback >= found.fallback
+
+
+def test_how_long_states_were_outside_all_logged_ones():
+    away = (np.arange(STEPS + 1) >= 5)[:, None]
+    found = answer(rollouts(0.5, strayed=away), GOOD, doubt=5.0)
+    assert found.strayed == pytest.approx(DISCOUNT[5:].sum() / DISCOUNT.sum())
+    assert found.support == pytest.approx(1.0)
+    assert found.value == answer(rollouts(0.5), GOOD, doubt=5.0).value
 
 
 def test_time_is_discounted():

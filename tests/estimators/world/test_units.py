@@ -108,6 +108,15 @@ def test_ranges():
     assert (units.reward_low, units.reward_high) == (0, ROWS - 1)
 
 
+def test_a_state_is_outside_all_logged_ones_where_a_column_is():
+    units = make_units(log_of(columns(NORMAL, COUNT, STAGE, CONSTANT)))
+    low, high, edge = NORMAL.min(), NORMAL.max(), 1e-4 * np.ptp(NORMAL)
+    inside = [[low, 0, 0, 7.25], [high, -40, 1, 7.25], [low - edge, 84, 0, 7.25], [high + edge, 0, 1, 7.25]]
+    outside = [[low - 100 * edge, 0, 0, 7.25], [high + 100 * edge, 0, 0, 7.25], [low, 85, 0, 7.25], [low, -41, 0, 7.25]]
+    said = [bool(units.strayed(np.array(state, np.float32))) for state in inside + outside]
+    assert said == [False] * 4 + [True] * 4
+
+
 def test_where_an_episode_ends_counts_for_the_range_but_not_for_the_values():
     """The last state of a terminated episode is never simulated, so it is no value to choose."""
     states = columns(FLAG)

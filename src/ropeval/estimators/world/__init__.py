@@ -200,6 +200,7 @@ def about(world: World, said: Answer) -> dict[str, Any]:
         "support": said.support,
         "fallback": said.fallback,
         "apart": said.apart,
+        "strayed": said.strayed,
         "spread": said.spread,
         "simulated": said.simulated,
         "log_value": said.log_value,

@@ -61,7 +61,8 @@ class Moment(NamedTuple):
     reward: Array  # [M + 1, R]
     weight: Array  # [M + 1, R] c_t
     apart: Array  # [R] disagreement along the joint rollouts, in units of the usual; no less where actions are beyond
-    pictured: Array  # [R, k] columns of the joint rollouts' states
+    strayed: Array  # [R] whether the joint rollouts' states lie outside all logged ones
+    pictured: Array  # [R, k] columns of these states
 
 
 class Walkers(NamedTuple):
@@ -89,6 +90,7 @@ def advance(world: Simulator, walkers: Walkers, actions: Array, keys: Array) -> 
         jnp.clip(reward, units.reward_low, units.reward_high),
         walkers.weight,
         jnp.maximum((apart / world.usual[None]).max(axis=-1), BEYOND * jax.vmap(units.beyond)(actions[members])),
+        jax.vmap(units.strayed)(states[members]),
         states[members][:, world.pictured],
     )
     return Walkers(following, walkers.weight * (1.0 - found.end), states), moment
@@ -183,11 +185,12 @@ class Rollouts:
     joint_reward: Doubles  # [T, R] r_t, and
     joint_last: Doubles  # [R] V_b(s_t) at the last time, if it has not
     apart: Doubles  # [T, R] disagreement, in units of the usual
+    strayed: Doubles  # [T, R] 1 where the state lies outside all logged ones
     pictured: Doubles  # [T, R, k] some columns of the states
 
     def within(self, horizon: int) -> "Rollouts":
         """The first steps alone, after which nothing is worth anything."""
-        in_time = ("reward", "discount", "joint_running", "joint_reward", "apart", "pictured")
+        in_time = ("reward", "discount", "joint_running", "joint_reward", "apart", "strayed", "pictured")
         cut = {name: getattr(self, name)[: horizon + 1] for name in in_time}
         nothing = {name: np.zeros_like(getattr(self, name)) for name in ("last_value", "joint_last")}
         return replace(self, **cut, **nothing)
@@ -240,7 +243,7 @@ def roll_out(
             report((time + length) / (horizon + 1))
         if over:
             break
-    rewards, running, apart, pictured = (
+    rewards, running, apart, strayed, pictured = (
         _lasting(np.concatenate(part).astype(np.float64), horizon + 1) for part in zip(*moments, strict=True)
     )
     discount = gamma ** np.arange(horizon + 1, dtype=np.float64)
@@ -248,7 +251,7 @@ def roll_out(
     last = np.where(running[-1] > 0.0, values_in_blocks(world, np.asarray(walkers.before)), 0.0).astype(np.float64)
     return Rollouts(
         (weight * rewards).mean(axis=-1), first.mean(axis=-1), (weight[-1] * last).mean(axis=-1), discount,
-        running[:, -1], rewards[:, -1], last[-1], apart, pictured,
+        running[:, -1], rewards[:, -1], last[-1], apart, strayed, pictured,
     )  # fmt: skip
 
 

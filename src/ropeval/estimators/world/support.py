@@ -8,7 +8,8 @@ outside the logged range counts, too, since networks may agree where none has be
 
 V_b is what the log itself earned from such initial states, regressed on its returns: bounded by them, no
 bootstrapping. `support` is the discounted share of the time at which members are no further apart than usual,
-`fallback` is 1 − w: how much of the number is the log's own.
+`fallback` is 1 − w: how much of the number is the log's own. `strayed` is the discounted share of the time in states
+outside all logged ones, where networks may agree, too: the number does not go by it, its verdict does.
 """
 
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ class Answer:
     support: float  # 0–1
     fallback: float  # 0–1
     apart: float
+    strayed: float  # 0–1
 
 
 def answer(found: Rollouts, good: NDArray[np.bool_], doubt: float, horizon: int | None = None) -> Answer:
@@ -57,4 +59,5 @@ def answer(found: Rollouts, good: NDArray[np.bool_], doubt: float, horizon: int 
         support=float(weight[disagreed <= 1.0].sum()),
         fallback=1.0 - trusted,
         apart=apart,
+        strayed=float((weight * found.strayed[counted]).sum()),
     )

@@ -29,6 +29,7 @@ FEW_TOGETHER = 200  # combinations of all such columns, up to which they are one
 ROWS_PER_VALUE = 20  # and each of them must be seen often: so many rows for each
 FEWER = 1 / 3  # ways to change, as a share of the values, below which the choice is among these
 MARGIN = 0.1  # around the logged range, as a share of it
+HARDLY = 1e-3  # of the range: so far beyond it a state is still on its edge
 LOOKED_AT = 100_000  # rows, spread over the log, by which kinds of columns are told apart in long logs
 
 
@@ -54,7 +55,9 @@ class Units:
     change_std: Any
     reward_mean: Any  # []
     reward_std: Any
-    state_low: Any  # [S] the logged range; with a margin where a column moves
+    seen_low: Any  # [S] the logged range
+    seen_high: Any
+    state_low: Any  # [S] the same; with a margin where a column moves
     state_high: Any
     action_low: Any  # [A] the logged range; of a one-hot code: 0, and 1 where the action was ever taken
     action_high: Any
@@ -100,6 +103,11 @@ class Units:
         out = jnp.maximum(jnp.maximum(self.action_low - code, code - self.action_high) / width, 0.0).max()
         return out if self.actions is None else jnp.where((out > 0.0) | (code.sum() == 0.0), 1.0, 0.0)
 
+    def strayed(self, state: Array) -> Array:
+        """Whether a state [S] lies outside all logged ones in some column."""
+        edge = HARDLY * (self.seen_high - self.seen_low)
+        return ((state < self.seen_low - edge) | (state > self.seen_high + edge)).any()
+
     def pair(self, state: Array, action: Array) -> Array:
         """Input of the network [S + A] for a state [S] and an action [A] or []."""
         code = self.code(action)
@@ -137,7 +145,7 @@ def make_units(dataset: Dataset) -> Units:
     state_mean, state_std = normaliser(states)
     return Units(
         state_mean, state_std, action_mean, action_std, change_mean, change_std, reward_mean[0], reward_std[0],
-        low - margin, high + margin, action_low, action_high, dataset.rewards.min(), dataset.rewards.max(),
+        low, high, low - margin, high + margin, action_low, action_high, dataset.rewards.min(), dataset.rewards.max(),
         np.float32(dataset.terminations.any()), tuple(choice.values for choice in choices),
         tuple(choice.outcomes for choice in choices), moving, whole, tuple(choice.columns for choice in choices),
         tuple(choice.relative for choice in choices), width,

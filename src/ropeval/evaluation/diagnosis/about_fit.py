@@ -10,6 +10,7 @@ from ropeval.evaluation.diagnosis.about_training import too_short
 from ropeval.evaluation.diagnosis.evidence import Evidence
 from ropeval.evaluation.earned import earned_by
 from ropeval.evaluation.result import Finding
+from ropeval.evaluation.verdict.rule import BY_REASON
 from ropeval.learning.engine import DIVERGED_AT_BOUNDS
 
 NAMED = 5  # members whose estimates a sentence lists
@@ -21,6 +22,7 @@ FALLEN_BACK = (0.1, 0.5)  # share of an estimate that is the log's own: worth a 
 REPLAYED, FAR_OFF = (10, 50), 0.25  # steps of a replay that a simulator is judged by, and how far off is too far
 NOTHING = 0.05  # of what the log's returns differ by: where rewards come late, the first steps earn less, and all alike
 SUPPORTED = (0.8, 0.3)  # share of the rollouts that the log speaks about, likewise
+STRAYED = BY_REASON["strayed"]
 
 
 def divergence(e: Evidence) -> Finding | None:
@@ -79,16 +81,20 @@ def out_of_bounds(e: Evidence) -> Finding | None:
 def support(e: Evidence) -> Finding | None:
     """Where a simulator stops knowing, what it says is the log's own."""
     told = e.estimated.extras
-    if "fallback" not in told or (told["fallback"] <= FALLEN_BACK[0] and told["support"] >= SUPPORTED[0]):
+    if "fallback" not in told:
         return None
-    severe = told["fallback"] > FALLEN_BACK[1] or told["support"] < SUPPORTED[1]
+    fallback, support, strayed = told["fallback"], told["support"], told.get("strayed", 0.0)
+    if fallback <= FALLEN_BACK[0] and support >= SUPPORTED[0] and strayed <= STRAYED.harmless:
+        return None
+    severe = fallback > FALLEN_BACK[1] or support < SUPPORTED[1] or strayed > STRAYED.guess
+    away = f"; for {strayed:.0%} of the time its states lie outside all logged ones" * (strayed > STRAYED.harmless)
     return Finding(
         "support",
         "severe" if severe else "warning",
-        f"the log speaks about {told['support']:.0%} of what the policy would do (by discounted time); "
-        f"{told['fallback']:.0%} of the number is what the log itself earned",
+        f"the log speaks about {support:.0%} of what the policy would do (by discounted time); "
+        f"{fallback:.0%} of the number is what the log itself earned{away}",
         "read it as a guess" if severe else "read it with care, and log more of what the policy does",
-        {name: told[name] for name in ("support", "fallback", "apart")},
+        {"support": support, "fallback": fallback, "apart": told["apart"], "strayed": strayed},
     )
 
 

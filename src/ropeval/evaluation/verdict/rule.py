@@ -28,7 +28,8 @@ short       the share of what counts that cannot have been learned, since traini
 memory, foretold    of a simulator: the suite's tasks show their whole state, and cannot tell where the limits are.
             Where much is foretold, what earlier actions do is no part of the state, and another policy may be off by
             any amount
-
+strayed     of a simulator: the share of the time in states outside all logged ones, where its members may agree and be
+            wrong alike. Few of the suite's policies leave the logged states and stay away
 cut         the share of what counts that lies after episodes were cut off: more than half of it nobody has seen from a
             first state on, and the log does not tell what it is worth (`data/returns.py`). No task of the suite is so
 
@@ -57,6 +58,7 @@ SAID: dict[str, Callable[[float], str]] = {
     "blurred": lambda x: f"resampled logs differ by {x:.0%} of what policies differ by",
     "beyond": lambda _: "it lies beyond everything that the log ever earned",
     "outside": lambda x: f"{x:.0%} of the policy's actions are unlike all logged ones",
+    "strayed": lambda x: f"{x:.0%} of the time its states lie outside all logged ones",
     "memory": lambda _: "the observations are not the whole state, or the simulator has not learned it",
     "foretold": lambda x: f"the observations are not the whole state: the step before tells {x:.1%} of what surprises",
     "lost": lambda x: f"{x:.0%} of its members failed",
@@ -78,6 +80,7 @@ BY_REASON = {
     "short": Limits(0.1, 0.3),
     "memory": Limits(0.6, inf),
     "foretold": Limits(0.01, 0.05),
+    "strayed": Limits(0.2, 0.4),
     "cut": Limits(MOST_SUPPOSED, inf),
 }
 

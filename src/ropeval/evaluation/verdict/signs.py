@@ -12,7 +12,7 @@ lost        share of the members that diverged or cannot be right
 effective   effective number of episodes behind importance weights, and `weight`, the mean weight, which should be 1
 differ      how far apart it, what the log earned and, by the same simulator, actions at random lie, as a share: what
             policies differ by, as far as can be told where only one is judged
-support, fallback, apart    of a simulator (`estimators/world/support.py`), and
+support, fallback, apart, strayed    of a simulator (`estimators/world/support.py`), and
 short       share of what counts that cannot have been learned, since training was too short (`about_training.py`)
 memory      how far what surprised it at one step foretells what surprises it at the next: what no state shows
 foretold    share of what surprises it that the step before explains: likewise
@@ -83,6 +83,6 @@ def _simulator(told: dict[str, Any]) -> dict[str, float | None]:
         for one in told["replays"]
         if one["steps"] in REPLAYED and np.isfinite(one["predicted"])
     ]
-    return {name: told.get(name) for name in ("support", "fallback", "apart", "memory", "foretold")} | {
+    return {name: told.get(name) for name in ("support", "fallback", "apart", "strayed", "memory", "foretold")} | {
         "replay": max(off, default=None)
     }
