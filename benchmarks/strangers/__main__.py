@@ -69,13 +69,14 @@ def main() -> None:
         sys.exit(f"unknown task {unknown[0]!r}; choose from: {', '.join(TASKS)}")
     for name in [] if chosen.page else chosen.tasks:
         try:
-            rows = [row for row in known() if row["task"] != name] + measure(name)
+            found = measure(name)
         except DependencyNotInstalled as error:
             print(f"{name}: left out, {error}", flush=True)
             continue
+        rows = [*[row for row in known() if row["task"] != name], *found]
         rows.sort(key=lambda row: list(TASKS).index(row["task"]))
         ROWS.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        print(f"{name}: {rows[-1]['seconds']} s", flush=True)
+        print(f"{name}: {found[0]['seconds']} s", flush=True)
     write_page(known(), ONE_NUMBER)
 
 
