@@ -110,9 +110,19 @@ def test_ranges():
 
 def test_a_state_is_outside_all_logged_ones_where_a_column_is():
     units = make_units(log_of(columns(NORMAL, COUNT, STAGE, CONSTANT)))
-    low, high, edge = NORMAL.min(), NORMAL.max(), 1e-4 * np.ptp(NORMAL)
-    inside = [[low, 0, 0, 7.25], [high, -40, 1, 7.25], [low - edge, 84, 0, 7.25], [high + edge, 0, 1, 7.25]]
-    outside = [[low - 100 * edge, 0, 0, 7.25], [high + 100 * edge, 0, 0, 7.25], [low, 85, 0, 7.25], [low, -41, 0, 7.25]]
+    low, high, percent = NORMAL.min(), NORMAL.max(), 0.01 * np.ptp(NORMAL)
+    inside = [
+        [low, 0, 0, 7.25],
+        [high, -40, 1, 7.25],
+        [low - percent / 2, 85, 0, 7.25],
+        [high + percent / 2, 0, 1, 7.25],
+    ]
+    outside = [
+        [low - 2 * percent, 0, 0, 7.25],
+        [high + 2 * percent, 0, 0, 7.25],
+        [low, 87, 0, 7.25],
+        [low, -43, 0, 7.25],
+    ]
     said = [bool(units.strayed(np.array(state, np.float32))) for state in inside + outside]
     assert said == [False] * 4 + [True] * 4
 

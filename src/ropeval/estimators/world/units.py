@@ -29,7 +29,7 @@ FEW_TOGETHER = 200  # combinations of all such columns, up to which they are one
 ROWS_PER_VALUE = 20  # and each of them must be seen often: so many rows for each
 FEWER = 1 / 3  # ways to change, as a share of the values, below which the choice is among these
 MARGIN = 0.1  # around the logged range, as a share of it
-HARDLY = 1e-3  # of the range: so far beyond it a state is still on its edge
+HARDLY = 0.01  # of the range: so far beyond it a state is on its edge, as where a simulator is not quite exact
 LOOKED_AT = 100_000  # rows, spread over the log, by which kinds of columns are told apart in long logs
 
 

@@ -80,7 +80,7 @@ BY_REASON = {
     "short": Limits(0.1, 0.3),
     "memory": Limits(0.6, inf),
     "foretold": Limits(0.01, 0.05),
-    "strayed": Limits(0.2, 0.4),
+    "strayed": Limits(0.15, 0.25),
     "cut": Limits(MOST_SUPPOSED, inf),
 }
 
