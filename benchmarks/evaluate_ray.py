@@ -41,7 +41,7 @@ GROUPS = Path("/sys/fs/cgroup/cpu")  # of processes that share a part of the cor
 class Machine(NamedTuple):
     cores: set[int]
     cache: Path
-    share: float = 1.0  # of every core's time
+    share: float  # of every core's time
 
     @contextmanager
     def lent(self) -> Iterator[None]:

@@ -1,7 +1,7 @@
 """What a task is, whoever makes it: a log, policies that did not write it, and what they are worth."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,6 @@ class Task(NamedTuple):
     policies: Mapping[str, Act]
     log: Mapping[str, NDArray[Any]]  # columns
     truth: Mapping[str, float]  # discounted returns
-
-
-class Maker(Protocol):
-    """Collects the log, and lives with every policy."""
-
-    def __call__(self, seed: int) -> Task: ...
 
 
 def clipped(low: float, values: Floats, high: float) -> Floats:

@@ -157,6 +157,8 @@ def test_a_function_may_be_named_by_its_file(tmp_path, monkeypatch, start):
 def test_a_file_that_has_no_such_function(tmp_path):
     (tmp_path / "broken.py").write_text("1 / 0")
     assert "its module failed: ZeroDivisionError" in told(f"{tmp_path / 'broken.py'}:act")
+    (tmp_path / "reading.py").write_text("open('weights.npy')")  # not the file that was named
+    assert "its module failed: FileNotFoundError" in told(f"{tmp_path / 'reading.py'}:act")
     (tmp_path / "typed.py").write_text("def act(")
     assert "its module failed: SyntaxError" in told(f"{tmp_path / 'typed.py'}:act")
     (tmp_path / "lacking.py").write_text("import nobody_has_this")

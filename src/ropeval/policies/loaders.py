@@ -35,7 +35,7 @@ def load_policy(spec: str | Path, mode: Mode | None = None) -> Policy:
                                 MODE is stochastic (default), mean, or offset
     `uniform[:LOW,HIGH]`        uniform over a box, or over the log's discrete actions
     `FILE.py:name`              a function `f(observations)` or `f(observations, rng)`, or a Policy
-    `package.module:name`       the same, where it is installed
+    `package.module:name`       the same by its module, in the working directory or installed
     `NAME=…`                    any of these under a name of your own
 
     >>> load_policy("dice=uniform")

@@ -27,14 +27,13 @@ def read(text: str, mode: Mode | None) -> Policy:
 
 
 def _load(text: str) -> Policy:
-    module_name, _, attribute = text.rpartition(":")
+    module, _, attribute = text.rpartition(":")
+    if _is_file(module) and not Path(module).is_file():
+        raise UserError(f"policy {text}: there is no file {module}")
     try:
-        file = Path(module_name) if _is_file(module_name) else None
-        found: Any = import_policy_file(file) if file else import_named(module_name)
+        found: Any = import_policy_file(Path(module)) if _is_file(module) else import_named(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except FileNotFoundError:
-        raise UserError(f"policy {text}: there is no file {module_name}") from None
     except (ImportError, AttributeError, ValueError) as error:
         raise UserError(f"policy {text}: cannot import it ({error})") from error
     except Exception as error:  # the user's module itself failed
