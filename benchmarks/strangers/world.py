@@ -1,5 +1,6 @@
 """What a world of a few lines is, and how it becomes a task: many episodes side by side."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -8,11 +9,12 @@ from benchmarks.strangers.task import Act, Floats, Task
 from numpy.typing import NDArray
 
 Generator = np.random.Generator
+LEFT = 1e-4  # of what a reward is worth: a true value looks no further
 Step = tuple[Floats, Floats, NDArray[np.bool_]]  # state, reward, whether it is over
 
 
 class About(NamedTuple):
-    steps: int
+    steps: int  # of the log's episodes, at most
     gamma: float
     horizon: int | None
     episodes: int  # of the log
@@ -64,12 +66,17 @@ def _returns(world: World, act: Act, rng: Generator) -> Floats:
         np.ones(world.about.lives, bool),
         np.zeros(world.about.lives),
     )
-    for time in range(world.about.steps):
+    for time in range(_lasting(world.about)):
         action = act(state[:, : world.about.seen].astype(np.float32))
         state, reward, over = world.step(state, action, rng)
         total += np.where(alive, world.about.gamma**time * reward, 0.0)
         alive &= ~over
     return total
+
+
+def _lasting(about: About) -> int:
+    """Steps after which nothing is worth anything. A log may be cut off before."""
+    return about.horizon or (1 if about.gamma == 0.0 else math.ceil(math.log(LEFT) / math.log(about.gamma)))
 
 
 def now_and_then(share: float, usual: NDArray[Any], choices: int, rng: Generator) -> NDArray[Any]:
