@@ -157,7 +157,8 @@ def bellman_residual(e: Evidence) -> Finding | None:
         return None
     if e.problem.horizon is not None:  # an error of q_h does not carry over to q_{h−1} as it does to q
         return None
-    rows, weight = discounted_rows(e.problem.dataset.starts, e.problem.gamma)  # [n]
+    log = e.problem.log
+    rows, weight = log.once(discounted_rows, lambda: discounted_rows(log.dataset.starts, log.gamma))  # [n]
     episode = np.searchsorted(e.problem.dataset.starts, rows, side="right") - 1
     unseen = e.run.counts[e.used][:, episode] == 0  # [M, n]
     if not unseen.any(axis=1).all() or unseen.all(axis=1).any():
@@ -165,7 +166,7 @@ def bellman_residual(e: Evidence) -> Finding | None:
     values, backups = (each[e.used] for each in e.estimated.q.backup(rows))  # [M, n]
     errors, plain = backups - values, np.broadcast_to(weight, values.shape)
     scale = float(np.sqrt(np.average(values**2, weights=plain)))
-    here = np.broadcast_to(weight * (1.0 - np.asarray(e.problem.log.discount, np.float64)[rows]), errors.shape)
+    here = np.broadcast_to(weight * (1.0 - np.asarray(log.discount, np.float64)[rows]), errors.shape)
     by_episode = partial(_sums, episode, e.problem.dataset.num_episodes)
     off = share(by_episode(weight * errors, unseen), by_episode(here, unseen))
     squares, weights = ([by_episode(v, of) for of in (unseen, ~unseen)] for v in (weight * errors**2, plain))
