@@ -11,6 +11,12 @@ from ropeval.data.streaming import Pairs, Stored
 PER_BLOCK = 10
 
 
+@pytest.fixture(autouse=True)
+def in_blocks(monkeypatch):
+    """Whatever is larger than one."""
+    monkeypatch.setattr(placing, "WHOLE", 1)
+
+
 class Asked(Stored):
     """Remembers how many rows it was asked for at a time."""
 

@@ -1,13 +1,18 @@
 """Returns of logged episodes, within a horizon and beyond cut-offs."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from ropeval.data import Dataset
-from ropeval.data.returns import beyond_cut, continued_returns, discounted_steps, episode_returns, onwards
+from ropeval.data import Dataset, Log, blocks
+from ropeval.data.returns import beyond_cut, discounted_steps, episode_returns, onwards
 from tests.problems import Chain, LinearQuadratic
+
+
+def continued_returns(data, gamma, horizon=None):
+    return Log(data, gamma, horizon=horizon).continued_returns
 
 
 @pytest.fixture
@@ -66,3 +71,37 @@ def test_what_the_log_is_worth_does_not_depend_on_when_it_was_cut_off(length):
 def test_where_nothing_was_cut_off_nothing_goes_on(log):
     whole = replace(log, terminations=log.terminations | log.truncations, truncations=np.zeros(5, bool))
     np.testing.assert_allclose(continued_returns(whole, 0.5), episode_returns(whole, 0.5))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize("horizon", [None, 2])
+def test_blocks_that_cut_episodes_apart_give_the_same_sums(size, horizon, monkeypatch):
+    """Beside sums by hand; some episodes have no step that is left."""
+    rng = np.random.default_rng(size)
+    lengths = np.array([3, 0, 1, 8, 0, 0, 2, 5])
+    starts, rewards = np.append(0, np.cumsum(lengths)), rng.normal(size=lengths.sum()).astype(np.float32)
+    data = replace(
+        _log_of(starts[-1]), starts=starts, rewards=rewards, initial_observations=np.zeros((8, 1), np.float32)
+    )
+    monkeypatch.setattr(blocks, "BLOCK", size)
+    by_hand = [
+        sum(0.9**t * float(r) for t, r in enumerate(rewards[start:end][:horizon])) for start, end in pairwise(starts)
+    ]
+    np.testing.assert_allclose(episode_returns(data, 0.9, horizon), by_hand, rtol=1e-12, atol=1e-12)
+    half = int(lengths[lengths > 0].mean()) // 2
+    late = np.concatenate([rewards[start:end][half:] for start, end in pairwise(starts)])
+    assert onwards(data, 0.9).reward == pytest.approx(late.mean(), rel=1e-5)
+
+
+def _log_of(rows):
+    """Nothing ends by itself."""
+    return Dataset.from_columns(
+        {
+            "observations": np.arange(float(rows))[:, None],
+            "actions": np.zeros((rows, 1)),
+            "rewards": np.zeros(rows),
+            "terminations": np.zeros(rows, bool),
+            "truncations": np.arange(rows) == rows - 1,
+            "next_observations": np.arange(float(rows))[:, None] + 1,
+        }
+    )

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.data.blocks import blocks, in_order
 from ropeval.data.column_files import OFFSET, GrowingFile, Lying
 from ropeval.data.dataset import Dataset, check_same_task, merge_notices
 from ropeval.data.mapping import place_of
@@ -30,7 +31,6 @@ from ropeval.files import UNREADABLE, put_folder, release, scratch_folder, unwri
 FORMAT, VERSION = "ropeval-columns", 1
 INDEX = "columns.json"
 MAX_INDEX = 1 << 24  # bytes; no honest index comes near
-BLOCK = 1 << 18  # rows looked at, at a time
 DTYPES: dict[str, tuple[str, ...]] = {  # every column, and what it may hold
     "observations": ("float32",),
     "actions": ("float32", "int32"),  # the latter where actions are discrete
@@ -102,8 +102,8 @@ class ColumnsWriter:
                 values = values[1:] + self._files["starts"].last
             with self._writing():
                 file = self._file(name, values)
-                for start in range(0, len(values), BLOCK):
-                    file.append(values[start : start + BLOCK])
+                for rows in blocks(len(values)):
+                    file.append(values[rows])
             release(values)
         if part.num_actions is not None:
             self._num_actions = max(part.num_actions, self._num_actions or 0)
@@ -268,14 +268,16 @@ def _check_shapes(folder: Path, columns: dict[str, NDArray[Any]]) -> None:
 
 
 def _check_finite(folder: Path, name: str, array: NDArray[Any]) -> None:
-    for start in range(0, len(array), BLOCK):
-        block = array[start : start + BLOCK]
+    def odd_row(part: slice) -> int | None:
+        block = array[part]
         with np.errstate(invalid="ignore"):
             sound = np.isfinite(block.min()) and np.isfinite(block.max())  # either is nan where a number is
-        if not sound:
-            row = start + int(np.argwhere(~np.isfinite(block))[0][0])
-            raise UserError(f"{folder}: {name} is {array[row]} at row {row}; every value must be finite")
         release(array)
+        return None if sound else part.start + int(np.argwhere(~np.isfinite(block))[0][0])
+
+    for row in in_order(odd_row, blocks(len(array))):
+        if row is not None:
+            raise UserError(f"{folder}: {name} is {array[row]} at row {row}; every value must be finite")
 
 
 def _check_discrete(folder: Path, actions: NDArray[Any], num_actions: int | None) -> None:

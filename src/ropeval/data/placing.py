@@ -8,24 +8,27 @@ import jax.numpy as jnp
 import numpy as np
 
 from ropeval.arrays import Singles
+from ropeval.data.blocks import in_order
 from ropeval.data.streaming import Gathered
 from ropeval.runtime import RUNS_ONCE
 
-PLACED = 1 << 26  # bytes at a time; what is smaller goes as it is, and needs no program
+PLACED = 1 << 24  # bytes at a time
+WHOLE = 4  # times that: what is smaller goes as it is, and needs no program
 
 
 def placed(features: Gathered) -> jax.Array:
     """All of them. The last block begins early enough to be as long as the others: one program serves all."""
-    rows = max(1, PLACED // (4 * int(np.prod(features.shape[1:]))))
-    if len(features) <= rows:
+    size = 4 * int(np.prod(features.shape[1:]))
+    if len(features) * size <= WHOLE * PLACED:
         return jax.device_put(features[:])
+    rows = max(1, PLACED // size)
+    firsts = [min(start, len(features) - rows) for start in range(0, len(features), rows)]
     held, sent = _room(features.shape), None
-    for start in range(0, len(features), rows):
-        first = min(start, len(features) - rows)
-        made = features[first : first + rows]
+    made = in_order(lambda first: features[first : first + rows], firsts)
+    for first, block in zip(firsts, made, strict=True):
         if sent is not None:
             sent.block_until_ready()  # on the way is one at a time, or many would wait on the host
-        sent = jax.device_put(made)
+        sent = jax.device_put(block)
         held = _filled(held, sent, np.int32(first))
     return held
 

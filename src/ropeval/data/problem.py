@@ -10,14 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ropeval.arrays import AnyArray, Booleans, Integers, Singles
+from ropeval.arrays import AnyArray, Booleans, Floats, Integers, Singles
+from ropeval.data.blocks import blocks, in_order
 from ropeval.data.bounds import Bounds, known_length, value_bounds
-from ropeval.data.columns import BLOCK
 from ropeval.data.dataset import Dataset
 from ropeval.data.horizon import resolved_horizon
 from ropeval.data.numbered import NumberedStates, Numbers, numbered_states
 from ropeval.data.placing import placed
-from ropeval.data.returns import share_beyond_cut
+from ropeval.data.returns import Onwards, episode_returns, onwards, share_beyond_cut, worth_beyond
 from ropeval.data.streaming import Pairs, Stored, spill, take
 from ropeval.data.transitions import Transitions, fits, lay_out
 from ropeval.errors import UserError, unknown_name
@@ -100,6 +100,24 @@ class Log:
     def discount(self) -> jax.Array:
         ends = self.dataset.terminations if self.protocol == "standard" else _episode_ends(self.dataset)
         return jax.device_put(np.where(ends, np.float32(0.0), np.float32(self.gamma)))  # [N]
+
+    @property
+    def returns(self) -> Floats:
+        """[E] of the episodes, up to their ends."""
+        return self.once("returns", lambda: episode_returns(self.dataset, self.gamma, self.horizon))
+
+    @property
+    def onwards(self) -> Onwards:
+        return self.once(Onwards, lambda: onwards(self.dataset, self.gamma))
+
+    @property
+    def continued_returns(self) -> Floats:
+        """[E] of the episodes, with what goes on after they were cut off."""
+
+        def made() -> Floats:
+            return self.returns + worth_beyond(self.dataset, self.gamma, self.horizon, self.onwards)
+
+        return self.once("continued returns", made)
 
     @cached_property
     def beyond_cuts(self) -> float:
@@ -296,16 +314,24 @@ def _episode_ends(dataset: Dataset) -> Booleans:
 def normaliser(observations: Singles, sizes: Singles | None = None) -> tuple[Singles, Singles]:
     """Mean and standard deviation per column, in double precision over the logged states, in blocks. A deviation below
     `STD_FLOOR` is rounding; where a column's largest numbers (`sizes`) are small, below that share of them."""
-    parts = [slice(start, start + BLOCK) for start in range(0, len(observations), BLOCK)]
+    parts = blocks(len(observations))
     total, squares, largest = (np.zeros(observations.shape[1]) for _ in range(3))
-    for part in parts:
-        total += observations[part].sum(axis=0, dtype=np.float64)
-        largest = np.maximum(largest, np.abs(observations[part]).max(axis=0))
+
+    def sums(part: slice) -> tuple[Floats, Singles]:
+        found = observations[part].sum(axis=0, dtype=np.float64), np.abs(observations[part]).max(axis=0)
         release(observations)
+        return found
+
+    def squared(part: slice) -> Floats:
+        found = ((observations[part] - mean) ** 2).sum(axis=0)
+        release(observations)
+        return np.asarray(found)
+
+    for added, most in in_order(sums, parts):
+        total, largest = total + added, np.maximum(largest, most)
     mean = total / len(observations)
-    for part in parts:
-        squares += ((observations[part] - mean) ** 2).sum(axis=0)
-        release(observations)
+    for added in in_order(squared, parts):
+        squares += added
     std = np.sqrt(squares / len(observations))
     largest = largest if sizes is None else sizes
     floor = STD_FLOOR * np.where(largest > LEAST, np.minimum(largest, 1.0), 1.0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ropeval.arrays import AnyArray, Floats, Integers
-from ropeval.data.columns import BLOCK
+from ropeval.data.blocks import BLOCK, blocks, in_order
 from ropeval.data.dataset import Dataset
 from ropeval.data.extremes import extremes
 from ropeval.data.probabilities import looks_like_propensities
@@ -88,12 +88,17 @@ def ranges(matrix: AnyArray) -> Ranges:
     low, high = np.full(matrix.shape[1], np.inf), np.full(matrix.shape[1], -np.inf)
     total, squares = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1])
     shift = matrix[0].astype(np.float64)  # squares of small numbers lose nothing
-    for block in _blocks(matrix):
-        least, most = extremes(block)
-        low, high = np.minimum(low, least), np.maximum(high, most)
+
+    def looked_at(part: slice) -> tuple[AnyArray, ...]:
+        block = np.asarray(matrix[part], np.float64)
         moved = block - shift
-        total += moved.sum(axis=0)
-        squares += (moved**2).sum(axis=0)
+        release(matrix)
+        return *extremes(block), moved.sum(axis=0), (moved**2).sum(axis=0)
+
+    for least, most, added, added_squares in in_order(looked_at, blocks(len(matrix))):
+        low, high = np.minimum(low, least), np.maximum(high, most)
+        total += added
+        squares += added_squares
     mean = total / len(matrix)
     return Ranges(low, high, mean + shift, np.sqrt(np.maximum(squares / len(matrix) - mean**2, 0.0)))
 

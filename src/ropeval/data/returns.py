@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ropeval.arrays import Booleans, Floats
-from ropeval.data.columns import BLOCK
+from ropeval.arrays import Booleans, Floats, Integers
+from ropeval.data.blocks import blocks, in_order
 from ropeval.data.dataset import Dataset
 
 MOST_SUPPOSED = 0.5  # share of what counts; if more of it lies beyond the cuts, the log does not tell what it is worth
@@ -21,13 +21,24 @@ def discounted_steps(gamma: float, steps: Any) -> Any:
 def episode_returns(data: Dataset, gamma: float, horizon: int | None = None) -> Floats:
     """[E] Σ_t γ^t r_t of every episode, over its first `horizon` steps or all of them."""
     total = np.zeros(data.num_episodes)
-    for begin in range(0, len(data), BLOCK):
-        rows = np.arange(begin, min(begin + BLOCK, len(data)))
-        episode = np.searchsorted(data.starts, rows, side="right") - 1
-        time = rows - data.starts[episode]  # [n] step within its episode
+
+    def earned(part: slice) -> tuple[int, Floats]:
+        episode, time = _episodes(data, part)
         counts = np.power(gamma, time) if horizon is None else np.where(time < horizon, np.power(gamma, time), 0.0)
-        total += np.bincount(episode, counts * data.rewards[rows].astype(np.float64), data.num_episodes)
+        worth = counts * data.rewards[part].astype(np.float64)
+        return int(episode[0]), np.bincount(episode - episode[0], worth).astype(np.float64)
+
+    for first, sums in in_order(earned, blocks(len(data))):
+        total[first : first + len(sums)] += sums
     return total
+
+
+def _episodes(data: Dataset, part: slice) -> tuple[Integers, Integers]:
+    """Of some rows, which episode each belongs to, and its step there."""
+    first, last = np.searchsorted(data.starts, (part.start, part.stop - 1), side="right") - 1
+    edges = np.clip(data.starts[first : last + 2], part.start, part.stop)
+    episode = np.repeat(np.arange(first, last + 1), edges[1:] - edges[:-1])
+    return episode, np.arange(part.start, part.stop) - data.starts[episode]
 
 
 def beyond_cut(data: Dataset, gamma: float, horizon: int | None = None) -> Floats:
@@ -61,20 +72,22 @@ def onwards(data: Dataset, gamma: float) -> Onwards:
     lengths, ended = np.diff(data.starts), _ended(data)
     cut = lengths[~ended & (lengths > 0)]
     half = int(cut.mean()) // 2 if len(cut) else 0
-    total, count = 0.0, int(np.maximum(lengths - half, 0).sum())
-    for begin in range(0, len(data), BLOCK):
-        rows = np.arange(begin, min(begin + BLOCK, len(data)))
-        late = rows - data.starts[np.searchsorted(data.starts, rows, side="right") - 1] >= half
-        total += float(data.rewards[rows][late].sum(dtype=np.float64))
+    count = int(np.maximum(lengths - half, 0).sum())
+
+    def later(part: slice) -> float:
+        _, time = _episodes(data, part)
+        return float(data.rewards[part][time >= half].sum(dtype=np.float64))
+
+    total = sum(in_order(later, blocks(len(data))), 0.0)
     ends = int((ended & (lengths > half)).sum())
     return Onwards(total / max(count, 1), gamma * (1.0 - ends / max(count, 1)))
 
 
-def continued_returns(data: Dataset, gamma: float, horizon: int | None = None) -> Floats:
-    """[E] the same returns with what goes on after a cut-off (`onwards`): what was done, with nothing cut off."""
+def worth_beyond(data: Dataset, gamma: float, horizon: int | None, more: Onwards) -> Floats:
+    """[E] what goes on after an episode's cut-off, seen from its first step: what was done, with nothing cut off."""
     lengths, asked = np.diff(data.starts).astype(np.float64), np.inf if horizon is None else float(horizon)
-    beyond = np.power(gamma, lengths) * onwards(data, gamma).worth(np.maximum(asked - lengths, 0.0))
-    return episode_returns(data, gamma, horizon) + np.where(_ended(data), 0.0, beyond)
+    beyond = np.power(gamma, lengths) * more.worth(np.maximum(asked - lengths, 0.0))
+    return np.where(_ended(data), 0.0, beyond)
 
 
 def _ended(data: Dataset) -> Booleans:

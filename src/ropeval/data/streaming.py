@@ -8,6 +8,7 @@ features of a mini-batch are put together from the rows that it takes. The same 
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -139,11 +140,16 @@ def spill(blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
     folder = scratch_place()
     rows = 0
     try:
-        with tempfile.TemporaryFile(dir=folder) as file:
+        with tempfile.TemporaryFile(dir=folder) as file, ThreadPoolExecutor(1, "spill") as beside:
+            written: Future[int] | None = None
             for block in blocks:
-                # `tofile` would not notice that the disk is full.
-                file.write(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
+                if written is not None:
+                    written.result()
+                # While the next one is made. `tofile` would not notice that the disk is full.
+                written = beside.submit(file.write, np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
                 rows += len(block)
+            if written is not None:
+                written.result()
             file.flush()
             return np.memmap(file, block.dtype, mode="r", shape=(rows, *block.shape[1:]))
     except OSError as error:

@@ -245,8 +245,10 @@ def fit_q(problem: Problem, config: FQEConfig, run: Run) -> FittedQ:
 
 def reward_unit(problem: Problem, config: FQEConfig) -> float:
     """What rewards are divided by while q is trained: their root mean square."""
+    if not config.scale_rewards:
+        return 1.0
     rewards = problem.dataset.rewards
-    scale = float(np.sqrt(np.mean(np.square(rewards, dtype=np.float64)))) if config.scale_rewards else 1.0
+    scale = problem.log.once("reward unit", lambda: float(np.sqrt(np.mean(np.square(rewards, dtype=np.float64)))))
     return scale or 1.0  # all rewards zero: any unit will do
 
 

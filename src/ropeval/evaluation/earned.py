@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Log
-from ropeval.data.returns import episode_returns, onwards
 
 Floats = NDArray[np.float64]
 EPISODES = 400  # whose returns-to-go stand for the log's
@@ -39,7 +38,7 @@ class Earned:
         some = _some_episodes(log.dataset) or [(np.zeros(1), False)]
         found = [returns_to_go(rewards, log.gamma, log.horizon) for rewards, _ in some]
         every, lasting = np.concatenate(found), np.concatenate(_lasting(found, [cut for _, cut in some], log))
-        whole = episode_returns(log.dataset, log.gamma, log.horizon)  # of all, since what is rare may be what counts
+        whole = log.returns  # of all, since what is rare may be what counts
         self.least = float(min(every.min(), lasting.min(), whole.min(initial=np.inf)))
         self.most = float(max(every.max(), lasting.max(), whole.max(initial=-np.inf)))
         self.mean = float(np.mean([one[0] for one in found]))
@@ -57,7 +56,7 @@ def _width(values: Floats) -> float:
 
 def _lasting(found: list[Floats], cut: list[bool], log: Log) -> list[Floats]:
     """Returns-to-go of each episode [T], with what goes on after a cut."""
-    more, steps = onwards(log.dataset, log.gamma), log.horizon or np.inf
+    more, steps = log.onwards, log.horizon or np.inf
     left = [np.arange(len(one), 0, -1.0) for one in found]  # steps to the end of the episode
     beyond = [log.gamma**to_go * more.worth(np.maximum(steps - to_go, 0.0)) for to_go in left]
     return [one + later * was_cut for one, later, was_cut in zip(found, beyond, cut, strict=True)]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Problem
-from ropeval.data.returns import MOST_SUPPOSED, continued_returns, episode_returns
+from ropeval.data.returns import MOST_SUPPOSED
 from ropeval.estimators.estimator import Estimated
 from ropeval.evaluation.interval import make_interval
 from ropeval.evaluation.options import DEFAULT_LEVEL
@@ -24,11 +24,10 @@ Floats = NDArray[np.float64]
 def logged_returns(problem: Problem, estimated: Estimated) -> Floats | None:
     """[E] as the method looks at an episode's end; None where too little of them was seen."""
     stops_at_cut = estimated.effective is not None and estimated.q is None  # importance sampling without a q
-    returns = episode_returns if stops_at_cut else continued_returns
     log = problem.log
-    if not stops_at_cut and log.beyond_cuts > MOST_SUPPOSED:
-        return None
-    return log.once(("logged returns", stops_at_cut), lambda: returns(log.dataset, log.gamma, log.horizon))
+    if stops_at_cut:
+        return log.returns
+    return None if log.beyond_cuts > MOST_SUPPOSED else log.continued_returns
 
 
 def compare_with_log(

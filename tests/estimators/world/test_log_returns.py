@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ropeval.data.returns import continued_returns, onwards
+from ropeval.data import Log
+from ropeval.data.returns import onwards
 from ropeval.estimators.world.log_returns import MISSED, UNFINISHED, log_returns
 from ropeval.estimators.world.rows import world_rows
 from ropeval.estimators.world.units import make_units
@@ -43,7 +44,7 @@ def test_from_the_first_steps_on_they_are_what_the_episodes_are_worth(horizon):
     """Cut off after ten steps, or ended before."""
     log = Chain().log(50, length=10)
     found = log_returns(log, 0.9, horizon).returns[log.starts[:-1]]
-    np.testing.assert_allclose(found, continued_returns(log, 0.9, horizon), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found, Log(log, 0.9, horizon=horizon).continued_returns, rtol=1e-6, atol=1e-6)
 
 
 def test_those_who_end_do_not_speak_for_those_who_were_cut_off():
@@ -73,7 +74,7 @@ def test_what_v_b_learns_is_made_in_blocks_to_the_same_bits(monkeypatch):
     data, found = world_rows(log, make_units(log)), log_returns(log, 0.9)
     seen = found.returns[found.known]
     whole = ((found.returns - float(np.float32(seen.mean()))) / float(np.float32(seen.std()))).astype(np.float32)
-    monkeypatch.setattr("ropeval.estimators.world.log_returns.BLOCK", 7)
+    monkeypatch.setattr("ropeval.data.blocks.BLOCK", 7)
     rows = found.rows(data).rows
     np.testing.assert_array_equal(rows.reward, whole)
     np.testing.assert_array_equal(rows.discount, found.known)

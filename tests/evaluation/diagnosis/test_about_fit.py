@@ -144,6 +144,21 @@ def test_steps_of_a_long_log_are_taken_as_they_weigh(monkeypatch):
     assert len(everything) == 1000
 
 
+@pytest.mark.parametrize("gamma", [0.0, 0.5, 0.97, 1.0])
+def test_steps_of_a_long_log_are_found_without_all_weights(gamma, monkeypatch):
+    """Those that the sum of all weights gives; episodes may have lost their steps."""
+    lengths = np.random.default_rng(1).integers(0, 60, 40)
+    lengths[[0, 7, 8, 39]] = 0
+    starts = np.append(0, np.cumsum(lengths))
+    _, weight = about_fit.discounted_rows(starts, gamma)
+    monkeypatch.setattr(about_fit, "RESIDUAL_ROWS", 101)
+    upto = np.cumsum(weight)
+    by_sum = np.searchsorted(upto, (np.arange(101) + 0.5) / 101 * upto[-1])
+    found, _ = about_fit.discounted_rows(starts, gamma)
+    np.testing.assert_allclose(upto[found], upto[by_sum], rtol=1e-9)  # the same, or of a weight that is nothing
+    assert (weight[found] > 0.0).all()
+
+
 def test_replays_that_are_far_off(calm):
     """At 10 or 50 steps, by a quarter of what they earned and of how much they differ; single steps tell little."""
     told = {"steps": 10, "predicted": 70.0, "logged": 100.0, "logged_std": 20.0, "error": 31.0, "held_out": True}

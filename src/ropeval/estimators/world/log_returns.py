@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.data import Dataset, Transitions
-from ropeval.data.columns import BLOCK
+from ropeval.data.blocks import blocks
 from ropeval.data.returns import discounted_steps, onwards
 from ropeval.files import release
 
@@ -34,8 +34,8 @@ class LogReturns:
         """The same rows with the standardised return for a reward, and `discount` 0 where it is not known."""
         mean, std, *_ = (float(v) for v in self.scale)
         scaled = np.empty(len(self.returns), np.float32)
-        for start in range(0, len(scaled), BLOCK):  # a long log's doubles are not held twice
-            scaled[start : start + BLOCK] = (self.returns[start : start + BLOCK] - mean) / std
+        for part in blocks(len(scaled)):  # a long log's doubles are not held twice
+            scaled[part] = (self.returns[part] - mean) / std
         reward, discount = jax.device_put((scaled, self.known.astype(np.float32)))
         return replace(data, rows=data.rows._replace(reward=reward, discount=discount))
 

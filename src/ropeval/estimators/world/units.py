@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ropeval.arrays import STATIC
 from ropeval.data import Dataset
-from ropeval.data.columns import BLOCK
+from ropeval.data.blocks import blocks, in_order
 from ropeval.data.extremes import extremes
 from ropeval.data.problem import STD_FLOOR, normaliser
 from ropeval.data.streaming import take
@@ -185,8 +185,10 @@ def _by_changes(choice: Choice, changes: Floats) -> Choice:
 def _range(dataset: Dataset) -> tuple[Floats, Floats]:
     """Smallest and largest of every column, in blocks. Where a terminating step leads counts, too: it was seen."""
     low, high = np.full(dataset.observations.shape[1], np.inf), np.full(dataset.observations.shape[1], -np.inf)
-    for start in range(0, len(dataset), BLOCK):
-        for column in (dataset.observations, dataset.next_observations):
-            least, most = extremes(take(column, slice(start, start + BLOCK)))
-            low, high = np.minimum(low, least), np.maximum(high, most)
+
+    def edges(part: slice) -> tuple[Floats, ...]:
+        return *extremes(take(dataset.observations, part)), *extremes(take(dataset.next_observations, part))
+
+    for least, most, next_least, next_most in in_order(edges, blocks(len(dataset))):
+        low, high = np.minimum(low, np.minimum(least, next_least)), np.maximum(high, np.maximum(most, next_most))
     return low.astype(np.float32), high.astype(np.float32)

@@ -166,7 +166,7 @@ def bellman_residual(e: Evidence) -> Finding | None:
     values, backups = (each[e.used] for each in e.estimated.q.backup(rows))  # [M, n]
     errors, plain = backups - values, np.broadcast_to(weight, values.shape)
     scale = float(np.sqrt(np.average(values**2, weights=plain)))
-    here = np.broadcast_to(weight * (1.0 - np.asarray(log.discount, np.float64)[rows]), errors.shape)
+    here = np.broadcast_to(weight * (1.0 - np.asarray(log.discount)[rows].astype(np.float64)), errors.shape)
     by_episode = partial(_sums, episode, e.problem.dataset.num_episodes)
     off = share(by_episode(weight * errors, unseen), by_episode(here, unseen))
     squares, weights = ([by_episode(v, of) for of in (unseen, ~unseen)] for v in (weight * errors**2, plain))
@@ -207,13 +207,17 @@ def grown(unseen: Floats, seen: Floats, unseen_weight: Floats, seen_weight: Floa
 def discounted_rows(starts: Integers, gamma: float) -> tuple[Integers, Floats]:
     """Logged steps and their weights, γ^t within an episode, as the estimate weighs them. Of a long log steps are drawn
     evenly along the sum of the weights, and count alike."""
-    time = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))  # [N]
-    weight = np.asarray(gamma ** time.astype(np.float64))
-    if len(weight) <= RESIDUAL_ROWS:
-        return np.arange(len(weight)), weight
-    upto = np.cumsum(weight)
-    rows = np.searchsorted(upto, (np.arange(RESIDUAL_ROWS) + 0.5) / RESIDUAL_ROWS * upto[-1])
-    return rows, np.ones(len(rows))
+    lengths = np.diff(starts)
+    if starts[-1] <= RESIDUAL_ROWS:
+        time = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)  # [N]
+        return np.arange(starts[-1]), np.asarray(gamma ** time.astype(np.float64))
+    upto = np.cumsum(gamma ** np.arange(lengths.max(), dtype=np.float64))  # [T] weight of so many steps
+    whole = np.where(lengths > 0, upto[lengths - 1], 0.0)  # [E] of an episode,
+    until = np.cumsum(whole)  # and of all up to its end
+    asked = (np.arange(RESIDUAL_ROWS) + 0.5) / RESIDUAL_ROWS * until[-1]
+    episode = np.searchsorted(until, asked)
+    step = np.searchsorted(upto, asked - (until - whole)[episode])
+    return starts[episode] + np.minimum(step, lengths[episode] - 1), np.ones(len(asked))
 
 
 def _sums(episode: Integers, episodes: int, values: Floats, where: Booleans) -> Floats:
