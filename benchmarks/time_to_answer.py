@@ -109,12 +109,14 @@ def inside(target: Path, began: float, arguments: list[str]) -> None:
 
 
 def pretend() -> None:
-    """As if this were an accelerator: lanes side by side, and all members in one program."""
+    """As if this were an accelerator: lanes side by side, all members in one program, and room for the log."""
+    from ropeval.data import streaming
     from ropeval.evaluation import session
     from ropeval.learning import arrangements, engine
 
     for module, name, value in (
         (session, "sized_for", lambda backend: "gpu"),
+        (streaming, "HELD_ON_CPU", 1 << 40),
         (engine, "_choose", lambda arrangement, transitions: arrangements.Vectorised),
     ):
         setattr(module, name, value)

@@ -9,10 +9,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import jax
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
+import ropeval
 from ropeval import runtime
-from ropeval.runtime import cores, processor, sized_for
+from ropeval.runtime import cores, processor, products_by_one_thread, sized_for
 
 CODE = """
 import json, sys
@@ -145,3 +148,40 @@ def test_what_was_freed_goes_back_to_the_system_where_the_c_library_can(monkeypa
         monkeypatch.setattr(ctypes, "CDLL", lambda name, found=library: found)
         runtime._return_freed()
     assert kept == [0]
+
+
+def product_threads() -> set[int]:
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.fixture
+def _two_threads():
+    with threadpool_limits(2, "blas"):
+        yield
+
+
+@pytest.mark.usefixtures("_two_threads")
+def test_products_take_one_thread_and_afterwards_as_many_as_before():
+    with products_by_one_thread():
+        assert product_threads() == {1}
+        with products_by_one_thread():
+            assert product_threads() == {1}
+        assert product_threads() == {1}
+    assert product_threads() == {2}
+
+
+@pytest.mark.usefixtures("_two_threads")
+@pytest.mark.parametrize("ask", [ropeval.evaluate, ropeval.compare])
+def test_so_they_do_while_policies_are_judged(ask):
+    log = ropeval.load_dataset(
+        [{"obs": [t / 9], "action": 0, "pscore": 0.5, "reward": 1.0} for t in range(9)], {"terminations": "always"}
+    )
+    seen = []
+
+    def act(observations):
+        seen.append(product_threads())
+        return np.zeros(len(observations), int)
+
+    ask(log, act, "wis", gamma=0)
+    assert {1} in seen
+    assert product_threads() == {2}

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 import warnings
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,20 @@ def float64() -> contextlib.AbstractContextManager[Any]:
         from jax.experimental import enable_x64 as switch  # type: ignore[attr-defined,no-redef]
     context: contextlib.AbstractContextManager[Any] = switch(True)
     return context
+
+
+@contextlib.contextmanager
+def products_by_one_thread() -> Iterator[None]:
+    """Within, and as long as the thread that says so is within, each of NumPy's matrix products takes one thread.
+
+    Policies are asked block by block, on all cores (`blocks.py`). The library's own threads would wait for each of
+    these small products by turning in a loop, and take the cores from what computes or compiles beside. One thread also
+    rounds alike however many cores there are.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
 
 
 @cache

@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ropeval.data import Dataset, Log, blocks
+from ropeval import blocks
+from ropeval.data import Dataset, Log
 from ropeval.data.returns import beyond_cut, discounted_steps, episode_returns, onwards
 from tests.problems import Chain, LinearQuadratic
 

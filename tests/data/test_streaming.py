@@ -10,8 +10,11 @@ from ropeval.data.streaming import Pairs, spill, take
 from ropeval.errors import UserError
 
 
-def test_rows_are_taken_in_any_order_and_more_than_once(tmp_path, monkeypatch):
+@pytest.mark.parametrize("stays", [0, 1 << 20])
+def test_rows_are_taken_in_any_order_and_more_than_once(tmp_path, monkeypatch, stays):
+    """Of a column that is given back window by window, and of one that stays."""
     monkeypatch.setattr(streaming, "WINDOW", 256)
+    monkeypatch.setattr(streaming, "STAYS", stays)
     values = np.random.default_rng(0).standard_normal((1000, 3)).astype(np.float32)
     np.save(tmp_path / "a.npy", values)
     mapped = np.load(tmp_path / "a.npy", mmap_mode="r")

@@ -5,7 +5,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from ropeval.policies import GaussianMLP, load_policy
+from ropeval.policies import GaussianMLP, load_policy, networks
 from ropeval.policies.discrete import CategoricalMLP
 from ropeval.policies.normalised import NormalisedPolicy, Statistics
 from tests.policies.samples import arrays, save
@@ -41,6 +41,24 @@ def test_draws_are_samples_for_which_the_network_is_asked_once(make, tmp_path, m
     hidden.assert_called_once()
 
 
+@pytest.mark.parametrize("make", [gaussian, normalised, categorical])
+def test_some_states_at_a_time_get_the_same_actions(make, tmp_path, monkeypatch):
+    policy = make(tmp_path)
+    whole = list(policy.draws(SEEN, 3, np.random.default_rng(2)))
+    monkeypatch.setattr(networks, "NEAR", 2)
+    np.testing.assert_allclose(list(policy.draws(SEEN, 3, np.random.default_rng(2))), whole, rtol=1e-5)
+    assert np.shape(list(policy.draws(SEEN[:0], 3, np.random.default_rng(2)))) == (3, 0, *np.shape(whole)[2:])
+
+
+def test_luck_is_drawn_when_it_is_asked_and_not_later(tmp_path):
+    """Another thread may go through the answer, after the next block has been asked about."""
+    policy, rng, other = gaussian(tmp_path), np.random.default_rng(2), np.random.default_rng(2)
+    asked = [policy.draws(SEEN, 3, rng), policy.draws(SEEN, 3, rng)]
+    second, first = list(asked[1]), list(asked[0])
+    np.testing.assert_array_equal(first, list(policy.draws(SEEN, 3, other)))
+    np.testing.assert_array_equal(second, list(policy.draws(SEEN, 3, other)))
+
+
 def test_whoever_samples_otherwise_draws_so(tmp_path):
     class Still(GaussianMLP):
         def sample(self, observations, rng):
@@ -49,6 +67,7 @@ def test_whoever_samples_otherwise_draws_so(tmp_path):
     policy = gaussian(tmp_path)
     policy.__class__ = Still
     assert not np.any(list(policy.draws(SEEN, 3, np.random.default_rng(2))))
+    assert not policy.side_by_side
 
 
 def test_the_hash_tells_policies_and_modes_apart(tmp_path):

@@ -1,13 +1,14 @@
 """What a policy is asked, and what is refused: it must fit the log, and answer in its shapes."""
 
 import re
+import threading
 
 import numpy as np
 import pytest
 
 from ropeval.data import Dataset, make_problem
 from ropeval.errors import UserError
-from ropeval.policies import CallablePolicy, Space, UniformPolicy, load_policy
+from ropeval.policies import CallablePolicy, CategoricalMLP, Space, UniformPolicy, load_policy
 from ropeval.policies import policy as policy_module
 from ropeval.policies.policy import draw_actions, draw_in_blocks, every_action, log_probs
 from tests.data.test_exact_sums import biased
@@ -78,3 +79,36 @@ def test_blocks_of_states_get_the_answers_that_all_at_once_would_get(monkeypatch
     blocks = list(draw_in_blocks(continuous, states, 3, np.random.default_rng(1)))
     assert len(blocks) == 11
     np.testing.assert_array_equal(drawn, np.concatenate(blocks))
+
+
+def test_blocks_side_by_side_get_what_they_get_one_after_another(monkeypatch):
+    states = np.random.default_rng(0).standard_normal((1000, 5)).astype(np.float32)
+    rng = np.random.default_rng(1)
+    layers = [(rng.standard_normal(shape, np.float32), np.zeros(shape[0], np.float32)) for shape in ((4, 5), (3, 4))]
+    policy = CategoricalMLP([layers[0]], layers[1], "stochastic")
+    monkeypatch.setattr(policy_module, "BATCH", 96)
+    asked = [
+        lambda: draw_actions(policy, states, 3, np.random.default_rng(1)),
+        lambda: every_action(policy, states, np.random.default_rng(1))[0],
+        lambda: every_action(policy, states, np.random.default_rng(1))[1],
+        lambda: log_probs(policy, states, np.arange(1000) % 3),
+    ]
+    together = [ask() for ask in asked]
+    monkeypatch.setattr(CategoricalMLP, "side_by_side", False)
+    for ask, found in zip(asked, together, strict=True):
+        np.testing.assert_array_equal(found, ask())
+
+
+def test_a_function_is_asked_block_after_block_by_whoever_asks(monkeypatch):
+    """Its author need not think of threads."""
+    monkeypatch.setattr(policy_module, "BATCH", 96)
+    seen = []
+
+    def act(observations):
+        seen.append((threading.get_ident(), float(observations[0, 0])))
+        return np.zeros((len(observations), 1), np.float32)
+
+    states = np.arange(1000, dtype=np.float32)[:, None]
+    policy = CallablePolicy(act, deterministic=True).fitted(Space(1, 1, discrete=False))
+    draw_actions(policy, states, 1, np.random.default_rng(0))
+    assert seen == [(threading.get_ident(), start) for start in range(0, 1000, 96)]

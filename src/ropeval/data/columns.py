@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropeval.data.blocks import blocks, in_order
+from ropeval.blocks import blocks, in_order
 from ropeval.data.column_files import OFFSET, GrowingFile, Lying
 from ropeval.data.dataset import Dataset, check_same_task, merge_notices
 from ropeval.data.mapping import place_of

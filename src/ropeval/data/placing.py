@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ropeval.arrays import Singles
-from ropeval.data.blocks import in_order
+from ropeval.blocks import in_order
 from ropeval.data.streaming import Gathered
 from ropeval.runtime import RUNS_ONCE
 

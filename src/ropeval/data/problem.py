@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ropeval.arrays import AnyArray, Booleans, Floats, Integers, Singles
-from ropeval.data.blocks import blocks, in_order
+from ropeval.blocks import blocks, in_order
 from ropeval.data.bounds import Bounds, known_length, value_bounds
 from ropeval.data.dataset import Dataset
 from ropeval.data.horizon import resolved_horizon

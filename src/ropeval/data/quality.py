@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ropeval.arrays import AnyArray, Floats, Integers
-from ropeval.data.blocks import BLOCK, blocks, in_order
+from ropeval.blocks import BLOCK, blocks, in_order
 from ropeval.data.dataset import Dataset
 from ropeval.data.extremes import extremes
 from ropeval.data.probabilities import looks_like_propensities

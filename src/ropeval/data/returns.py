@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ropeval.arrays import Booleans, Floats, Integers
-from ropeval.data.blocks import blocks, in_order
+from ropeval.blocks import blocks, in_order
 from ropeval.data.dataset import Dataset
 
 MOST_SUPPOSED = 0.5  # share of what counts; if more of it lies beyond the cuts, the log does not tell what it is worth

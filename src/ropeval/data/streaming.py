@@ -24,6 +24,7 @@ Floats = NDArray[np.float32]
 HELD_ON_CPU = 2 << 30  # bytes of features that are held in memory rather than made when needed
 HELD_ON_DEVICE = 0.4  # of an accelerator's memory
 WINDOW = 1 << 28  # bytes of a mapped column that are looked at before its pages are given back
+STAYS = 1 << 30  # bytes of one that stays where rows anywhere are asked for: they will be again, by every mini-batch
 
 
 def held_bytes() -> int:
@@ -100,12 +101,14 @@ class Pairs(Gathered):
         states, actions = self.raw(rows)
         states = (states - self.mean) / self.std  # [n, S]
         encoded = self._scaled(actions) if self.width is None else np.eye(self.width, dtype=np.float32)[actions]
-        if encoded.ndim == 3:
-            states = np.broadcast_to(states[:, None, :], (*encoded.shape[:2], states.shape[-1]))
-        return np.concatenate([states, encoded], axis=-1, dtype=np.float32)
+        size = states.shape[-1]
+        features = np.empty((*encoded.shape[:-1], size + encoded.shape[-1]), np.float32)
+        features[..., :size] = states if encoded.ndim == 2 else states[:, None, :]
+        features[..., size:] = encoded
+        return features
 
     def _scaled(self, actions: NDArray[Any]) -> Floats:
-        actions = actions.astype(np.float32)
+        actions = actions.astype(np.float32, copy=False)
         return actions if self.action_units is None else (actions - self.action_units[0]) / self.action_units[1]
 
     def first_draw(self) -> "Pairs":
@@ -113,8 +116,9 @@ class Pairs(Gathered):
 
 
 def take(column: NDArray[Any], rows: "slice | NDArray[np.integer]") -> NDArray[Any]:
-    """`column[rows]`. Of a mapped column it is a copy, read in the order of the file, a window of it at a time."""
-    if getattr(column, "_mmap", None) is None:
+    """`column[rows]`. Of a mapped column it is a copy; of a large one read in the order of the file, a window of it at
+    a time."""
+    if getattr(column, "_mmap", None) is None or (not isinstance(rows, slice) and column.nbytes <= STAYS):
         return column[rows]
     per_window = max(1, WINDOW // max(1, column.itemsize * int(np.prod(column.shape[1:]))))
     if isinstance(rows, slice):
@@ -124,7 +128,7 @@ def take(column: NDArray[Any], rows: "slice | NDArray[np.integer]") -> NDArray[A
             result[start : start + per_window] = chosen[start : start + per_window]
             release(column)
         return result
-    order = np.argsort(rows, kind="stable")
+    order = np.argsort(rows)
     ordered = rows[order]
     result = np.empty((len(rows), *column.shape[1:]), column.dtype)
     edges = np.searchsorted(ordered, np.arange(0, len(column) + per_window, per_window))

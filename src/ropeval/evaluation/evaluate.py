@@ -35,6 +35,7 @@ from ropeval.learning.engine import Aside, Run, member_keys
 from ropeval.learning.resample import Resamples
 from ropeval.notebook import progress_bar
 from ropeval.policies.given import PolicyLike, as_policy
+from ropeval.runtime import products_by_one_thread
 from ropeval.version import __version__
 
 
@@ -73,8 +74,9 @@ def evaluate(
     problem = make_problem(
         dataset, judged, chosen.gamma, chosen.seed, chosen.draws, horizon=chosen.horizon, numbers=chosen.numbers
     )
-    tuned = tune(problem, made, chosen.seed) if chosen.tune else None
-    with progress_bar(progress if report is None else False, [(problem.policy, made)]) as bar:
+    shown = progress_bar(progress if report is None else False, [(problem.policy, made)])
+    with products_by_one_thread(), shown as bar:
+        tuned = tune(problem, made, chosen.seed) if chosen.tune else None
         told = report if bar is None else partial(bar, 0)
         (found,) = give_verdicts([answer(problem, tuned.method if tuned else made, chosen, report=told, alone=True)])
         return found

@@ -23,6 +23,7 @@ from ropeval.evaluation.result_folder import ResultFolder
 from ropeval.evaluation.tune import tune
 from ropeval.files import write_atomically
 from ropeval.policies import Policy
+from ropeval.runtime import products_by_one_thread
 
 if TYPE_CHECKING:
     from ropeval.evaluation.lanes import Report
@@ -128,6 +129,7 @@ def _methods(asked: Asked) -> dict[str, Method]:
     return {method.name: method for method in make_methods(asked.options)}
 
 
+@products_by_one_thread()
 def _remote_preparation(asked: Asked, names: list[str], files: Files) -> Files:
     """What these methods train on the log alone, as files of checkpoints; `files`: what there is of them already."""
     log, methods = _log(asked), _methods(asked)
@@ -138,10 +140,12 @@ def _remote_preparation(asked: Asked, names: list[str], files: Files) -> Files:
         return _pack(shared)
 
 
+@products_by_one_thread()
 def _remote_coverage(asked: Asked, policy: Policy) -> Coverage:
     return coverage.measure(_problem(asked, policy))
 
 
+@products_by_one_thread()
 def _remote_answer(asked: Asked, policy: Policy, name: str, covered: Coverage, files: Files) -> Estimate:
     problem, method = _problem(asked, policy), _methods(asked)[name]
     tuned = tune(problem, method, asked.options.seed) if asked.options.tune else None

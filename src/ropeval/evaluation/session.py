@@ -40,7 +40,7 @@ from ropeval.learning.company import Seat, in_company
 from ropeval.learning.engine import Aside
 from ropeval.policies import Policy
 from ropeval.policies.policy import draw_actions
-from ropeval.runtime import sized_for
+from ropeval.runtime import products_by_one_thread, sized_for
 from ropeval.version import __version__
 
 ABREAST = 4  # policies that a lane works on, at most
@@ -176,6 +176,7 @@ class Session:
         return (log.problem(p, self.options.seed, self.options.draws).answers for p in self.policies)
 
 
+@products_by_one_thread()
 def run_session(
     session: Session, folder: ResultFolder, report: Report | None = None, cluster: Cluster | None = None
 ) -> list[Estimate]:

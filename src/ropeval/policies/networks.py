@@ -6,7 +6,7 @@ acts inside a compiled program (`compiled.py`).
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Layer = tuple[Singles, Singles]  # weight [out, in], bias [out]
 Range = tuple[Singles, Singles]  # lowest and highest action, [A] each
+NEAR = 4096  # states that a network is asked about at a time
 Weights = dict[str, Any]  # every array that decides the actions, by name; layers as pairs, chains as lists of them
 
 
@@ -99,9 +100,26 @@ class NetworkPolicy(Policy):
         return np.asarray(self.act(np, self.weights, observations, self._drawn(rng, len(observations))))
 
     def draws(self, observations: Singles, count: int, rng: np.random.Generator) -> Iterable[AnyArray]:
-        if self.deterministic or type(self).sample is not NetworkPolicy.sample:
+        if not self.side_by_side:
             return super().draws(observations, count, rng)
-        return np.asarray(self.act(np, self.weights, observations, self._drawn(rng, count, len(observations))))
+        noise = self._drawn(rng, count, len(observations))
+        return self._answered(observations, noise, count)
+
+    def _answered(self, observations: Singles, noise: AnyArray | None, count: int) -> Iterator[AnyArray]:
+        """Some rows at a time, whose hidden layers stay near the core."""
+        every = []
+        for start in range(0, max(1, len(observations)), NEAR):
+            rows = slice(start, start + NEAR)
+            own = None if noise is None else noise[:, rows]
+            every.append(np.asarray(self.act(np, self.weights, observations[rows], own)))
+        if noise is None:
+            yield from [np.concatenate(every)] * count
+        else:
+            yield from np.concatenate(every, axis=1)
+
+    @property
+    def side_by_side(self) -> bool:
+        return type(self).sample is NetworkPolicy.sample
 
     def _drawn(self, rng: np.random.Generator, *rows: int) -> AnyArray | None:
         if self.deterministic:

@@ -55,6 +55,10 @@ class NormalisedPolicy(Policy):
         return self.inside.draws(self.statistics.apply(observations), count, rng)
 
     @property
+    def side_by_side(self) -> bool:
+        return self.inside.side_by_side
+
+    @property
     def has_log_prob(self) -> bool:
         return self.inside.has_log_prob
 

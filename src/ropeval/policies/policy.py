@@ -2,21 +2,24 @@
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ropeval.arrays import AnyArray, Floats, Singles
+from ropeval.blocks import in_order
 from ropeval.errors import UserError
 from ropeval.files import release
 
 if TYPE_CHECKING:
     from ropeval.policies.compiled import CompiledPolicy
 
+Part = TypeVar("Part")
+Found = TypeVar("Found")
 Mode = Literal["stochastic", "mean", "offset"]  # how an action is taken
 MODES: tuple[Mode, ...] = ("stochastic", "mean", "offset")
 UNUSUAL = 0.01  # of the logged observations outside a policy's range, beyond which it is worth a note
@@ -54,8 +57,14 @@ class Policy(ABC):
         """Raw observations [n, S] → actions [n, A], or [n] integers where actions are discrete."""
 
     def draws(self, observations: Singles, count: int, rng: np.random.Generator) -> Iterable[AnyArray]:
-        """What `sample` gives when it is asked so often; subclasses may know a shorter way to the same bits."""
+        """What `sample` gives when it is asked so often; subclasses may know a shorter way."""
         return [self.sample(observations, rng) for _ in range(count)]
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether blocks of states may be asked about in several threads at once. `draws` then takes all that it needs
+        of `rng` when it is called, and does the rest when its answer is gone through."""
+        return False
 
     def log_prob(self, observations: Singles, actions: AnyArray) -> Floats:
         """log π(a|s) of given actions, [n]; subclasses that know it say so by overriding this."""
@@ -181,12 +190,25 @@ def draw_actions(policy: Policy, observations: Singles, count: int, rng: np.rand
 
 def draw_in_blocks(policy: Policy, observations: Singles, count: int, rng: np.random.Generator) -> Iterator[AnyArray]:
     """The same actions block by block, for those who cannot hold them all."""
-    for start in range(0, len(observations), BATCH):
+
+    def begun(start: int) -> tuple[Singles, Iterable[AnyArray]]:
         batch = observations[start : start + BATCH]
         with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused, and says so
-            draws = [_checked(policy, drawn, batch) for drawn in policy.draws(batch, count, rng)]
-        yield np.stack(draws, axis=1)
+            return batch, policy.draws(batch, count, rng)
+
+    def answered(asked: tuple[Singles, Iterable[AnyArray]]) -> AnyArray:
+        batch, draws = asked
+        with np.errstate(over="ignore", invalid="ignore"):
+            actions = np.stack([_checked(policy, drawn, batch) for drawn in draws], axis=1)
         release(observations)  # where they are mapped, the pages need not be kept
+        return actions
+
+    yield from _block_by_block(policy, answered, map(begun, range(0, len(observations), BATCH)))
+
+
+def _block_by_block(policy: Policy, look: Callable[[Part], Found], parts: Iterable[Part]) -> Iterator[Found]:
+    """`look` of every part, side by side where the policy bears that; else one after another, as its author expects."""
+    yield from (in_order if policy.side_by_side else map)(look, parts)
 
 
 def every_action(policy: Policy, observations: Singles, rng: np.random.Generator) -> tuple[NDArray[np.int32], Singles]:
@@ -195,16 +217,19 @@ def every_action(policy: Policy, observations: Singles, rng: np.random.Generator
     assert policy.action_size is not None
     actions = np.empty((len(observations), policy.action_size), np.int32)
     weight = np.empty(actions.shape, np.float32)
-    for start in range(0, len(observations), BATCH):
-        batch, block = observations[start : start + BATCH], slice(start, start + BATCH)
-        chances = policy.action_probabilities(batch)  # [n, A]
+
+    def chances_of(block: slice) -> Floats | None:
+        return policy.action_probabilities(observations[block])
+
+    parts = [slice(start, start + BATCH) for start in range(0, len(observations), BATCH)]
+    for block, chances in zip(parts, _block_by_block(policy, chances_of, parts), strict=True):  # [n, A]
         assert chances is not None
         total = chances.sum(axis=1, keepdims=True)
         odd = np.flatnonzero(np.abs(total[:, 0] - 1.0) > SUM_SLACK)
         if len(odd):
             raise UserError(
                 f"policy {policy.name}: its probabilities of the {policy.action_size} actions sum to "
-                f"{total[odd[0], 0]:.4g} at observation {batch[odd[0]]}; expected 1: mend its log_prob"
+                f"{total[odd[0], 0]:.4g} at observation {observations[block][odd[0]]}; expected 1: mend its log_prob"
             )
         chances = chances / total
         drawn = (chances.cumsum(axis=1) < rng.random((len(chances), 1))).sum(axis=1)
@@ -220,11 +245,11 @@ def log_probs(policy: Policy, observations: Singles, actions: AnyArray) -> Float
     """log π(a|s) of every row [n]; checked. Impossible actions have −∞."""
     if policy.discrete and policy.deterministic:
         return np.where(_chosen(policy, observations) == actions, 0.0, -np.inf)
-    answers = [
-        _checked_log_probs(policy, observations[start : start + BATCH], actions[start : start + BATCH])
-        for start in range(0, len(observations), BATCH)
-    ]
-    return np.concatenate(answers)
+
+    def answered(start: int) -> Floats:
+        return _checked_log_probs(policy, observations[start : start + BATCH], actions[start : start + BATCH])
+
+    return np.concatenate(list(_block_by_block(policy, answered, range(0, len(observations), BATCH))))
 
 
 def _chosen(policy: Policy, observations: Singles) -> AnyArray:
@@ -291,7 +316,7 @@ def _checked(policy: Policy, actions: Any, observations: Singles) -> AnyArray:
         return actions.astype(np.int32)
     if actions.dtype.kind not in "fiub":
         raise UserError(f"policy {policy.name}: it gave actions of type {actions.dtype}, not numbers")
-    actions = actions.astype(np.float32)
+    actions = actions.astype(np.float32, copy=False)
     sound = np.abs(actions) <= LARGEST  # and no nan
     if not sound.all():
         row = int(np.argwhere(~sound)[0][0])

@@ -22,6 +22,10 @@ class Through(Policy):
     def draws(self, observations: Singles, count: int, rng: np.random.Generator) -> Iterable[AnyArray]:
         return self._policy.draws(self._view(observations), count, rng)
 
+    @property
+    def side_by_side(self) -> bool:
+        return self._policy.side_by_side
+
     def log_prob(self, observations: Singles, actions: AnyArray) -> Floats:
         return self._policy.log_prob(self._view(observations), actions)
 

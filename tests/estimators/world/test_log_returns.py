@@ -74,7 +74,7 @@ def test_what_v_b_learns_is_made_in_blocks_to_the_same_bits(monkeypatch):
     data, found = world_rows(log, make_units(log)), log_returns(log, 0.9)
     seen = found.returns[found.known]
     whole = ((found.returns - float(np.float32(seen.mean()))) / float(np.float32(seen.std()))).astype(np.float32)
-    monkeypatch.setattr("ropeval.data.blocks.BLOCK", 7)
+    monkeypatch.setattr("ropeval.blocks.BLOCK", 7)
     rows = found.rows(data).rows
     np.testing.assert_array_equal(rows.reward, whole)
     np.testing.assert_array_equal(rows.discount, found.known)

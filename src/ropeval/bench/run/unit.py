@@ -28,7 +28,7 @@ from ropeval.learning.company import Seat, in_company
 from ropeval.learning.engine import Run, Trained, member_keys
 from ropeval.learning.resample import Resamples
 from ropeval.provenance import commit
-from ropeval.runtime import device, sized_for
+from ropeval.runtime import device, products_by_one_thread, sized_for
 from ropeval.version import __version__
 
 Report = Callable[[float], None]  # fraction done
@@ -58,6 +58,7 @@ class UnitResult:
 Judged = tuple[list[Row], dict[str, Trained]]  # the rows of one policy, and what was trained for them
 
 
+@products_by_one_thread()
 def run_unit(
     study: Study, unit: Unit, problems: Problems, checkpoints: Path | None, report: Report | None = None
 ) -> UnitResult:

@@ -7,8 +7,8 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from ropeval.blocks import blocks
 from ropeval.data import Dataset, Transitions
-from ropeval.data.blocks import blocks
 from ropeval.data.returns import discounted_steps, onwards
 from ropeval.files import release
 

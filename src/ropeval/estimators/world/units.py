@@ -17,8 +17,8 @@ from jax import Array
 from numpy.typing import NDArray
 
 from ropeval.arrays import STATIC
+from ropeval.blocks import blocks, in_order
 from ropeval.data import Dataset
-from ropeval.data.blocks import blocks, in_order
 from ropeval.data.extremes import extremes
 from ropeval.data.problem import STD_FLOOR, normaliser
 from ropeval.data.streaming import take

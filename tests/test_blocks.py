@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ropeval.data import blocks as module
-from ropeval.data.blocks import blocks, in_order
+from ropeval import blocks as module
+from ropeval.blocks import blocks, in_order
 
 
 @given(rows=st.integers(0, 60), size=st.integers(1, 20))
