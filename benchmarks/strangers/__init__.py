@@ -8,7 +8,7 @@ Gymnasium. Fourteen are open, for choosing what the suite's dev tasks are too fe
 
     python -m benchmarks.strangers                        the closed ones, about 20 minutes on two cores
     python -m benchmarks.strangers signal fishery
-    python -m benchmarks.strangers --open --seed 12       the open ones, 15 minutes; rows only, no page
+    python -m benchmarks.strangers --open                 the open ones, about as long
 
 Two of them land on the moon and need two packages more: pip install box2d pygame
 """

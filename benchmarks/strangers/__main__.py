@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.strangers import environments, world
+from benchmarks.strangers import environments, page, world
 from benchmarks.strangers.open_people import PEOPLE
 from benchmarks.strangers.open_things import THINGS
-from benchmarks.strangers.page import write_page
 from benchmarks.strangers.task import Task
 from benchmarks.strangers.worlds import WORLDS
 from benchmarks.time_to_answer import HERE, hardware
@@ -94,8 +93,7 @@ def main() -> None:
         rows.sort(key=lambda row: (list(tasks).index(row["task"]), row["seed"]))
         kept.write_text("".join(json.dumps(row) + "\n" for row in rows))
         print(f"{name}: {found[0]['seconds']} s", flush=True)
-    if not chosen.open:
-        write_page(known(kept), ONE_NUMBER)
+    page.write_page(known(kept), ONE_NUMBER, page.OPEN if chosen.open else page.CLOSED)
 
 
 if __name__ == "__main__":

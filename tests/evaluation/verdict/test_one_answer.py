@@ -1,5 +1,7 @@
 """One number for a policy, chosen without truth."""
 
+from dataclasses import replace
+
 import pytest
 
 from ropeval.evaluation.verdict.one_answer import answers, one_answer
@@ -20,6 +22,22 @@ def test_simulator_and_q_that_agree_count_by_their_precision():
 
 def test_a_q_that_contradicts_does_not_count():
     assert choose(world(5.0), estimate("fqe-clip", 9.0)).methods == {"world": 1.0}
+
+
+def test_a_q_whose_error_nobody_knows_does_not_count():
+    """All members but one diverged: it has no spread, no interval, and would take that of the simulator away."""
+    left = replace(estimate("fqe-clip", 9.0, lost=0.8), interval=None)
+    del left.signs["spread"]
+    found = choose(world(5.0), left)
+    assert found.methods == {"world": 1.0}
+    assert (found.low, found.high) == (4.0, 6.0)
+
+
+def test_with_one_member_each_the_simulator_is_the_answer():
+    alone, beside = world(5.0), estimate("fqe-clip", 9.0)
+    for one in (alone, beside):
+        del one.signs["spread"]
+    assert choose(alone, beside).value == 5.0
 
 
 @pytest.mark.parametrize("other", ["lspe", "wis", "mean-return"])

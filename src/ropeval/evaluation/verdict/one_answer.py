@@ -60,17 +60,18 @@ def as_answer(one: Estimate) -> Answer:
 
 
 def _confirms(one: Estimate, simulator: Estimate) -> bool:
-    """Whether it is a learned q that says the same. One that was hardly trained is calm, and would count for much."""
+    """Whether it is a learned q that says the same, as far as can be told: where an error is not known (one member is
+    left), it cannot. One that was hardly trained is calm, and would count for much."""
     if one is simulator or one.family != FITTED_Q or untrained(one.signs):
         return False
     assert one.value is not None
     assert simulator.value is not None
     error = float(np.hypot(_error(one), _error(simulator)))
-    return abs(one.value - simulator.value) < CONTRADICTION * error
+    return bool(np.isfinite(error)) and abs(one.value - simulator.value) < CONTRADICTION * error
 
 
 def _error(one: Estimate) -> float:
-    """Its standard error, in rewards; infinite where nothing was resampled."""
+    """Its standard error, in rewards; infinite where it is not known."""
     return one.signs["spread"] * one.signs["scale"] if "spread" in one.signs else np.inf
 
 
