@@ -88,7 +88,11 @@ class Options(BaseModel):
         metavar="COLUMN",
     )
     members: int = option(  # with ten, the interval is a sixth wider than with very many; with five, two fifths
-        5, EFFORT, "Repetitions, each with its own seed and resample of the episodes.", ge=1, le=100_000
+        5,
+        EFFORT,
+        "Repetitions, each with its own seed and resample of the episodes. Fewer than 3 support nothing.",
+        ge=1,
+        le=100_000,
     )
     minutes: float | None = option(
         None,

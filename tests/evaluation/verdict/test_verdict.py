@@ -119,6 +119,13 @@ def test_a_life_in_states_that_nobody_logged_is_not_supported():
     assert words(world(5.0, strayed=0.5), estimate("fqe", 5.0)) == ["guess", "guess"]
 
 
+@pytest.mark.parametrize(("members", "word"), [(1.0, "guess"), (2.0, "partly"), (3.0, "supported"), (5.0, "supported")])
+def test_a_simulator_whose_members_cannot_disagree_is_not_supported(members, word):
+    simulator, beside = give_verdicts([world(5.0, members=members), estimate("fqe", 5.0, members=1.0)])
+    assert (simulator.verdict.word, beside.verdict.word) == (word, word)
+    assert ("members disagree where the log is silent" in simulator.verdict.reason) is (word != "supported")
+
+
 def test_what_policies_differ_by_is_their_range_with_the_log_and_at_most_the_scale():
     """By the simulator; `moved` is how far each is from what the log earned, as a share of the scale, 10."""
     assert policies_differ_by([]) is None

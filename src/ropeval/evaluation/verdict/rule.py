@@ -30,6 +30,8 @@ memory, foretold    of a simulator: the suite's tasks show their whole state, an
             any amount
 strayed     of a simulator: the share of the time in states outside all logged ones, where its members may agree and be
             wrong alike. Few of the suite's policies leave the logged states and stay away
+few_members of a simulator: one of so many. Where the log is silent they disagree, and most other signs are made of
+            that; one has nobody to disagree with, and two may agree by luck (docs/guide/trust.md)
 cut         the share of what counts that lies after episodes were cut off: more than half of it nobody has seen from a
             first state on, and the log does not tell what it is worth (`data/returns.py`). No task of the suite is so
 
@@ -62,6 +64,9 @@ SAID: dict[str, Callable[[float], str]] = {
     "memory": lambda _: "the observations are not the whole state, or the simulator has not learned it",
     "foretold": lambda x: f"the observations are not the whole state: the step before tells {x:.1%} of what surprises",
     "lost": lambda x: f"{x:.0%} of its members failed",
+    "few_members": lambda x: (
+        f"members disagree where the log is silent, and {'two are few' if x < 1.0 else 'one has nobody to do so with'}"
+    ),
     "few": lambda x: f"the weights leave no more than {x**-2.0:.0f} episodes' worth",
     "unlike": lambda x: f"the mean weight, which should be 1, is off by a factor of {exp(x):.2g}",
     "short": lambda x: f"training was too short: about {x:.0%} of what counts cannot have been learned",
@@ -81,6 +86,7 @@ BY_REASON = {
     "memory": Limits(0.6, inf),
     "foretold": Limits(0.01, 0.05),
     "strayed": Limits(0.15, 0.25),
+    "few_members": Limits(1 / 3, 1 / 2),  # below three, below two
     "cut": Limits(MOST_SUPPOSED, inf),
 }
 

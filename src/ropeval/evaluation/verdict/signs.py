@@ -9,6 +9,7 @@ beyond      how far it lies above or below all that the log ever earned from any
 outside     share of the policy's actions in logged states that are unlike all logged ones (`coverage.py`)
 episodes    how many the log has
 lost        share of the members that diverged or cannot be right
+members     how many are left
 effective   effective number of episodes behind importance weights, and `weight`, the mean weight, which should be 1
 differ      how far apart it, what the log earned and, by the same simulator, actions at random lie, as a share: what
             policies differ by, as far as can be told where only one is judged
@@ -54,6 +55,7 @@ def read_signs(e: Evidence, said: Conclusion, alone: bool = False) -> Signs:
         "episodes": float(e.problem.dataset.num_episodes),
         "cut": cut,
         "lost": float((said.diverged | said.left_out).mean()),
+        "members": float(len(said.good)),
         "short": None if (short := shortness(e)) is None or mended(e) else short.share,
         **_weights(e),
         **_simulator(told),

@@ -142,6 +142,8 @@ def read(signs: Mapping[str, float], differ: float | None = None) -> dict[str, f
         made["blurred"] = signs["spread"] * signs["scale"] / differ
     if "support" in signs:
         made["unsupported"] = 1.0 - signs["support"]
+        if "members" in signs:
+            made["few_members"] = 1.0 / max(signs["members"], 1.0)
     if "effective" in signs:
         made["few"] = max(signs["effective"], LEAST) ** -0.5
         made["decided"] = signs["effective"]
