@@ -90,7 +90,7 @@ class Options(BaseModel):
     members: int = option(  # with ten, the interval is a sixth wider than with very many; with five, two fifths
         5,
         EFFORT,
-        "Repetitions, each with its own seed and resample of the episodes. Fewer than 3 support nothing.",
+        "Repetitions, each with its own seed and resample of the episodes; fewer than 3 support nothing.",
         ge=1,
         le=100_000,
     )

@@ -126,6 +126,12 @@ def test_a_simulator_whose_members_cannot_disagree_is_not_supported(members, wor
     assert ("members disagree where the log is silent" in simulator.verdict.reason) is (word != "supported")
 
 
+def test_a_simulator_whose_members_learned_from_the_same_log_is_not_supported():
+    assert words(world(5.0, alike=0.0)) == ["supported"]
+    (simulator,) = give_verdicts([world(5.0, alike=1.0)])
+    assert (simulator.verdict.word, "learned from the same log" in simulator.verdict.reason) == ("partly", True)
+
+
 def test_what_policies_differ_by_is_their_range_with_the_log_and_at_most_the_scale():
     """By the simulator; `moved` is how far each is from what the log earned, as a share of the scale, 10."""
     assert policies_differ_by([]) is None

@@ -32,6 +32,7 @@ strayed     of a simulator: the share of the time in states outside all logged o
             wrong alike. Few of the suite's policies leave the logged states and stay away
 few_members of a simulator: one of so many. Where the log is silent they disagree, and most other signs are made of
             that; one has nobody to disagree with, and two may agree by luck (docs/guide/trust.md)
+alike       whether all members learned from the same log: then they agree on what is the log's luck
 cut         the share of what counts that lies after episodes were cut off: more than half of it nobody has seen from a
             first state on, and the log does not tell what it is worth (`data/returns.py`). No task of the suite is so
 
@@ -67,6 +68,7 @@ SAID: dict[str, Callable[[float], str]] = {
     "few_members": lambda x: (
         f"members disagree where the log is silent, and {'two are few' if x < 1.0 else 'one has nobody to do so with'}"
     ),
+    "alike": lambda _: "all members learned from the same log, so that they agree on its luck",
     "few": lambda x: f"the weights leave no more than {x**-2.0:.0f} episodes' worth",
     "unlike": lambda x: f"the mean weight, which should be 1, is off by a factor of {exp(x):.2g}",
     "short": lambda x: f"training was too short: about {x:.0%} of what counts cannot have been learned",
@@ -87,6 +89,7 @@ BY_REASON = {
     "foretold": Limits(0.01, 0.05),
     "strayed": Limits(0.15, 0.25),
     "few_members": Limits(1 / 3, 1 / 2),  # below three, below two
+    "alike": Limits(0.5, inf),
     "cut": Limits(MOST_SUPPOSED, inf),
 }
 

@@ -10,6 +10,7 @@ outside     share of the policy's actions in logged states that are unlike all l
 episodes    how many the log has
 lost        share of the members that diverged or cannot be right
 members     how many are left
+alike       1 where all of them learned from the same log, not each from a resample
 effective   effective number of episodes behind importance weights, and `weight`, the mean weight, which should be 1
 differ      how far apart it, what the log earned and, by the same simulator, actions at random lie, as a share: what
             policies differ by, as far as can be told where only one is judged
@@ -56,6 +57,7 @@ def read_signs(e: Evidence, said: Conclusion, alone: bool = False) -> Signs:
         "cut": cut,
         "lost": float((said.diverged | said.left_out).mean()),
         "members": float(len(said.good)),
+        "alike": float(e.run.resamples is None),
         "short": None if (short := shortness(e)) is None or mended(e) else short.share,
         **_weights(e),
         **_simulator(told),
