@@ -192,8 +192,10 @@ def hardware() -> dict[str, str]:
     ask = "import jax, json, ropeval.runtime as r; print(json.dumps([r.device(), r.processor(), jax.__version__]))"
     done = subprocess.run([sys.executable, "-c", ask], check=True, capture_output=True, text=True)
     device, processor, version = json.loads(done.stdout)
+    own = Path(sys.argv[0]).with_suffix("")
+    program = own.parent.name if own.name == "__main__" else own.name
     return {
-        "command": " ".join([f"python -m benchmarks.{Path(sys.argv[0]).stem}", *sys.argv[1:]]),
+        "command": " ".join([f"python -m benchmarks.{program}", *sys.argv[1:]]),
         "device": device,
         "cpu": processor,
         "jax": version,
