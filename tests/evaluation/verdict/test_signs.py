@@ -16,6 +16,7 @@ from ropeval.evaluation.verdict.rule import BY_REASON, judge
 from ropeval.evaluation.verdict.signs import read_signs
 from ropeval.evaluation.verdict.verdict import policies_differ_by
 from ropeval.learning.engine import Run, member_keys
+from ropeval.learning.resample import Resamples
 from tests.evaluation.verdict.estimates import estimate
 from tests.problems import Chain, LinearQuadratic
 
@@ -50,7 +51,7 @@ def test_what_lies_above_all_that_was_ever_earned_is_beyond(evidence):
 
 
 def test_signs_that_a_method_does_not_have_are_left_out(evidence):
-    assert {"effective", "support", "outside"}.isdisjoint(read_signs(evidence, said(0.3)))
+    assert {"effective", "support", "outside", "members", "alike"}.isdisjoint(read_signs(evidence, said(0.3)))
     weighted = replace(evidence, estimated=replace(evidence.estimated, effective=EffectiveSize(7.0, True, 0.5)))
     assert read_signs(weighted, said(0.3))["effective"] == 7.0
     assert read_signs(weighted, said(0.3))["weight"] == 0.5
@@ -108,6 +109,16 @@ def test_a_simulator_is_judged_by_its_worst_replay(evidence):
     signs = read_signs(replace(evidence, estimated=replace(evidence.estimated, extras=told)), said(0.3))
     assert signs["replay"] == 0.5
     assert (signs["support"], signs["fallback"], signs["apart"]) == (0.9, 0.1, 0.4)
+
+
+def test_of_a_simulator_it_is_told_how_many_members_are_left_and_whether_their_logs_differ(evidence):
+    told = {"support": 0.9, "fallback": 0.1, "apart": 0.4, "replays": []}
+    simulator = replace(evidence, estimated=replace(evidence.estimated, extras=told))
+    signs = read_signs(simulator, said(0.3))
+    assert (signs["members"], signs["alike"]) == (2.0, 1.0)
+    own = Resamples(0, evidence.problem.dataset.num_episodes)
+    signs = read_signs(replace(simulator, run=replace(evidence.run, resamples=own)), said(0.3, (0.2,)))
+    assert (signs["members"], signs["alike"]) == (1.0, 0.0)
 
 
 def test_nothing_is_seen_of_what_has_no_value(evidence):

@@ -32,7 +32,7 @@ strayed     of a simulator: the share of the time in states outside all logged o
             wrong alike. Few of the suite's policies leave the logged states and stay away
 few_members of a simulator: one of so many. Where the log is silent they disagree, and most other signs are made of
             that; one has nobody to disagree with, and two may agree by luck (docs/guide/trust.md)
-alike       whether all members learned from the same log: then they agree on what is the log's luck
+alike       of a simulator: whether all members learned from the same log, and so agree on what is the log's luck
 cut         the share of what counts that lies after episodes were cut off: more than half of it nobody has seen from a
             first state on, and the log does not tell what it is worth (`data/returns.py`). No task of the suite is so
 

@@ -9,12 +9,12 @@ beyond      how far it lies above or below all that the log ever earned from any
 outside     share of the policy's actions in logged states that are unlike all logged ones (`coverage.py`)
 episodes    how many the log has
 lost        share of the members that diverged or cannot be right
-members     how many are left
-alike       1 where all of them learned from the same log, not each from a resample
 effective   effective number of episodes behind importance weights, and `weight`, the mean weight, which should be 1
 differ      how far apart it, what the log earned and, by the same simulator, actions at random lie, as a share: what
             policies differ by, as far as can be told where only one is judged
 support, fallback, apart, strayed    of a simulator (`estimators/world/support.py`), and
+members     how many it has left
+alike       1 where all of them learned from the same log, not each from a resample
 short       share of what counts that cannot have been learned, since training was too short (`about_training.py`)
 memory      how far what surprised it at one step foretells what surprises it at the next: what no state shows
 foretold    share of what surprises it that the step before explains: likewise
@@ -22,8 +22,6 @@ replay      how far it is off when logged episodes are replayed in it, in standa
 
 A sign that a method does not have is left out.
 """
-
-from typing import Any
 
 import numpy as np
 
@@ -43,10 +41,9 @@ def read_signs(e: Evidence, said: Conclusion, alone: bool = False) -> Signs:
     if said.value is None:
         return {}
     earned = earned_by(e.problem.log)
-    told = e.estimated.extras
     replicates = said.replicates[np.isfinite(said.replicates)]
     cut = e.problem.log.beyond_cuts
-    worth = told.get("log_value", earned.mean) if cut <= MOST_SUPPOSED else None  # of the log
+    worth = e.estimated.extras.get("log_value", earned.mean) if cut <= MOST_SUPPOSED else None  # of the log
     signs: dict[str, float | None] = {
         "scale": earned.scale,
         "spread": float(replicates.std(ddof=1)) / earned.scale if len(replicates) > 1 else None,
@@ -56,11 +53,9 @@ def read_signs(e: Evidence, said: Conclusion, alone: bool = False) -> Signs:
         "episodes": float(e.problem.dataset.num_episodes),
         "cut": cut,
         "lost": float((said.diverged | said.left_out).mean()),
-        "members": float(len(said.good)),
-        "alike": float(e.run.resamples is None),
         "short": None if (short := shortness(e)) is None or mended(e) else short.share,
         **_weights(e),
-        **_simulator(told),
+        **_simulator(e, said),
         "differ": _differ(e.estimated, said.value, worth, earned.scale) if alone else None,
     }
     return {name: float(value) for name, value in signs.items() if value is not None and np.isfinite(value)}
@@ -79,7 +74,8 @@ def _weights(e: Evidence) -> dict[str, float | None]:
     return {} if effective is None else {"effective": effective.size, "weight": effective.mean}
 
 
-def _simulator(told: dict[str, Any]) -> dict[str, float | None]:
+def _simulator(e: Evidence, said: Conclusion) -> dict[str, float | None]:
+    told = e.estimated.extras
     if "support" not in told:
         return {}
     off = [
@@ -88,5 +84,7 @@ def _simulator(told: dict[str, Any]) -> dict[str, float | None]:
         if one["steps"] in REPLAYED and np.isfinite(one["predicted"])
     ]
     return {name: told.get(name) for name in ("support", "fallback", "apart", "strayed", "memory", "foretold")} | {
-        "replay": max(off, default=None)
+        "members": float(len(said.good)),
+        "alike": float(e.run.resamples is None),
+        "replay": max(off, default=None),
     }
